@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make                 build everything into build/
+# make demo            namespaces, a veth pair, curl, the stage table (root)
+# make run IFACE=eth0  build and attach to a real interface (root); ARGS="..." for more
+# make check           every test; counts passed, failed, skipped (root)
+#   check-pure         the part that needs no root: layers, purity, units, scripts, corpora
+#   check-san          check-pure again under ASan and UBSan
+#   check-bpf          the XDP program against fixtures (root)
+#   check-net          real XDP on veth, real clients (root); NET_TESTS="..." for some
+#   check-net-san      check-net's core again with the sanitized responder (root)
+#   check-arm64        cross-build of the pure middle, its tests under qemu-user
+# make bench           ratios against nginx on the same veth and cores (root)
+# make fuzz T=http     run one fuzzer; FUZZ_SECONDS=60
+# make install         PREFIX=/usr/local DESTDIR=
+# make format          clang-format over the tree
+# make clean           remove build/
+#
+# V=1  show commands    SAN=address,undefined  sanitized build in its own folder
+# CROSS_COMPILE=aarch64-linux-gnu-      CPU=cortex-a76
+
+CC        := $(CROSS_COMPILE)gcc
+CLANG     ?= clang
+BPFTOOL   ?= bpftool
+STRIP_BTF ?= llvm-strip -g
+PKGCONF   ?= pkg-config
+PREFIX    ?= /usr/local
+DESTDIR   ?=
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+MULTIARCH := $(shell $(CC) -print-multiarch)
+MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mcpu=,-march=)$(CPU))
+
+B := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)
+
+CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(if $(SAN),-DBASE_DEBUG) \
+            -iquote include -iquote userspace -iquote tests -iquote $B
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+override CFLAGS += -std=gnu11 $(MARCH) -MMD -MP $(WARNINGS) -fno-strict-aliasing -pthread \
+            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
+BPF_LIBS := $(shell $(PKGCONF) --libs libbpf 2>/dev/null)
+BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iquote include -iquote bpf \
+            -idirafter /usr/include/$(MULTIARCH)
+
+# The pure middle: no system call, no clock, no allocation, no Linux header.
+PURE := buf siphash wheel pkt tcp_table tcp_cookie tcp_in tcp_out http http_body http_write route lane session worker
+# The half that touches the machine, and the spine that holds it together.
+EDGE := ring sock steer stats nic cpu conf iothread starter main
+
+TOOLS := saker-stat
+
+pure-o := $(PURE:%=$B/%.o)
+edge-o := $(EDGE:%=$B/%.o)
+unit   := $(patsubst tests/unit/%.c,$B/%,$(wildcard tests/unit/test_*.c))
+wire   := $B/wire-sim
+fuzz   := $(patsubst tests/fuzz/%.c,$B/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-5s %s\n' $(1) $(2)
+endif
+
+all: $B/saker $(TOOLS:%=$B/%) links
+
+# build/saker, build/saker-stat ...: whatever flavour was built last
+links: $B/saker $(TOOLS:%=$B/%)
+	$Qfor x in saker $(TOOLS); do ln -sfn $(B:build/%=%)/$$x build/$$x; done
+
+$B/saker: $(pure-o) $(edge-o)
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
+
+$B/saker-stat: $B/saker-stat.o $B/stats.o
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
+
+$(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$B/%.o: tools/%.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$B/steer.o: $B/steer.skel.h
+
+$B/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h include/*.h) Makefile | $B
+	$(call say,BPF,$<)
+	$Q$(CLANG) $(BPFFLAGS) -c -o $@ $< && $(STRIP_BTF) $@
+
+$B/%.bpf.o: tests/net/%.bpf.c $(wildcard include/*.h) Makefile | $B
+	$(call say,BPF,$<)
+	$Q$(CLANG) $(BPFFLAGS) -c -o $@ $< && $(STRIP_BTF) $@
+
+$B/%.skel.h: $B/%.bpf.o
+	$(call say,SKEL,$@)
+	$Q$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+$(unit): $B/%: tests/unit/%.c $(pure-o) Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
+
+$(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) -iquote tests/wire $(CFLAGS) $(LDFLAGS) -o $@ $(filter tests/wire/%.c,$^) $(pure-o)
+
+# A fuzz target always builds: with replay.c it runs its corpus once, with
+# libFuzzer (make fuzz) it searches.
+$(fuzz): $B/%: tests/fuzz/%.c tests/fuzz/replay.c $(pure-o) Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay.c $(pure-o)
+
+$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $(wildcard tests/bpf/*.h) Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
+
+$B:
+	$Qmkdir -p $@
+
+# --- tests ------------------------------------------------------------------
+
+SANITIZE := address,undefined
+
+check:
+	$Qtests/check.sh $B
+
+check-pure: layers pure $(unit) $(wire) $(fuzz)
+	$Qtests/pure.sh $B
+
+check-san:
+	$Q$(MAKE) --no-print-directory SAN=$(SANITIZE) check-pure
+
+check-bpf: $B/test_steer
+	$Qprove --exec '' $<
+
+check-net: all
+	$Qtests/net/run.sh $B $(NET_TESTS)
+
+check-net-san:
+	$Q$(MAKE) --no-print-directory SAN=$(SANITIZE) check-net NET_TESTS="$(or $(NET_TESTS),core)"
+
+check-arm64:
+	$Qtests/arm64.sh
+
+layers:
+	$Qtests/layers.sh tests/layers.txt userspace/*.[ch]
+
+# The core must compile with no library header at all but jsmn's, for the
+# other architecture too, and call nothing but mem* and itself.
+pure: $(pure-o) | $B
+	$Qmkdir -p $B/pure && ln -sfn /usr/include/jsmn.h $B/pure/jsmn.h
+	$Qfor f in $(PURE:%=userspace/%.c); do \
+		$(CLANG) --target=aarch64-linux-gnu -nostdlibinc -ffreestanding -fsyntax-only \
+		-iquote include -iquote userspace -isystem $B/pure -std=gnu11 -Wall -Werror $$f || exit 1; done
+	$Q$(if $(SAN),:,nm $(pure-o) | awk '$$1 == "U" { u[$$2] } $$2 ~ /^[TtDdBbRr]$$/ { d[$$3] } \
+		END { for (s in u) if (!(s in d) && s !~ /^(mem(cpy|move|set|cmp)|base_panic)$$/) { print "core calls " s; bad = 1 } exit bad }')
+
+FUZZ_SECONDS ?= 60
+fuzz: | $B
+	$Q$(MAKE) --no-print-directory build/fuzz/fuzz_$(T)
+	$Qmkdir -p build/fuzz/corpus-$(T)
+	$Qbuild/fuzz/fuzz_$(T) -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -rss_limit_mb=1024 \
+		build/fuzz/corpus-$(T) tests/fuzz/corpus/$(T)
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(PURE:%=userspace/%.c) $(wildcard userspace/*.h include/*.h)
+	$Qmkdir -p build/fuzz
+	$(call say,FUZZ,$@)
+	$Q$(CLANG) $(CPPFLAGS) -DBASE_DEBUG -std=gnu11 -g -O1 -fno-strict-aliasing \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(PURE:%=userspace/%.c)
+
+# --- for people --------------------------------------------------------------
+
+demo: all
+	$Qtools/demo --built $B
+
+run: all
+	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
+
+bench: all
+	$Qtests/bench/bench.sh $B $(B_ARGS)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 docs/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/saker@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/saker@.service
+
+format:
+	$Qclang-format -i $(shell git ls-files '*.c' '*.h')
+
+help:
+	$Qsed -n 's/^# \{0,1\}//; 3,/^$$/p' Makefile
+
+clean:
+	$Qrm -rf build
+
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz demo run bench install format help clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(wildcard $B/*.d)

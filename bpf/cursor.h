@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * cursor.h - walk the headers of a frame without leaving it
+ *
+ * Place    The first thing steer.bpf.c does with a frame.
+ * Model    Each cursor_* gives the header that starts here and moves past it,
+ *          or NULL when the frame ends before the header does. The verifier
+ *          sees the one comparison in cursor_take and believes the rest.
+ * Limits   Only the linear part of a frame can be walked; drivers keep the
+ *          headers there.
+ */
+#ifndef CURSOR_H
+#define CURSOR_H
+
+#include "wire.h"
+
+struct cursor {
+	void *at;
+	void *end;
+};
+
+static __always_inline struct cursor cursor_open(const struct xdp_md *ctx)
+{
+	return (struct cursor){ .at = (void *)(long)ctx->data, .end = (void *)(long)ctx->data_end };
+}
+
+static __always_inline void *cursor_take(struct cursor *c, unsigned long length)
+{
+	void *here = c->at;
+	if (here + length > c->end)
+		return 0;
+	c->at = here + length;
+	return here;
+}
+
+static __always_inline const struct wire_eth *cursor_eth(struct cursor *c)
+{
+	return cursor_take(c, sizeof(struct wire_eth));
+}
+
+static __always_inline const struct wire_vlan *cursor_vlan(struct cursor *c)
+{
+	return cursor_take(c, sizeof(struct wire_vlan));
+}
+
+static __always_inline const struct wire_ip4 *cursor_ip4(struct cursor *c)
+{
+	return cursor_take(c, sizeof(struct wire_ip4));
+}
+
+static __always_inline const struct wire_ip6 *cursor_ip6(struct cursor *c)
+{
+	return cursor_take(c, sizeof(struct wire_ip6));
+}
+
+static __always_inline const struct wire_tcp *cursor_tcp(struct cursor *c)
+{
+	return cursor_take(c, sizeof(struct wire_tcp));
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * abi.h - what the XDP program, the responder and the tools share
+ *
+ * Place    bpf/ writes and reads it in maps, userspace/ maps the same pages,
+ *          tools/ look at them. Pinned under /sys/fs/bpf/saker/IFACE/.
+ * Model    Every map has a BTF type from here, so plain `bpftool map dump
+ *          pinned` prints these names. One writer for each block: recording
+ *          is a load, an add and a store.
+ * Threads  Readers see a block that may be a few events old in part; nothing
+ *          is ever decremented, so differences are never negative.
+ * Units    ns of CLOCK_MONOTONIC (bpf_ktime_get_ns is the same clock).
+ *
+ *   map        entries                  writer                     mmapable
+ *   config     1                        starter, before attach     no
+ *   live       1                        starter and I/O thread     yes
+ *   mode       1                        starter                    yes
+ *   counters   threads, then CPUs       I/O thread; XDP on a CPU   yes
+ *   stages     a block per I/O thread   I/O thread                 yes
+ *   summary    1                        starter, each second       yes
+ *   xsks_map   a socket per RX queue    starter                    no
+ */
+#ifndef ABI_H
+#define ABI_H
+
+#include <stdint.h>
+#include "limits.h"
+
+enum { ABI_VERSION = 1 };
+
+/* I/O threads have blocks 0 ... ABI_THREADS-1 of counters and stages; the XDP
+ * program on CPU c has block ABI_THREADS + c of counters. */
+enum { ABI_THREADS = 1, ABI_CPUS_MAX = 256 };
+
+/* --- config: what the XDP program was told ------------------------------ */
+struct steer_config {
+	uint32_t version;
+	uint16_t port;      /* host order */
+	uint16_t port_be;   /* as it stands in a frame */
+	uint8_t mac[6];     /* of the interface; other destinations are passed */
+	uint16_t addr_count; /* 0: every address */
+	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
+	uint64_t stall_ns;  /* heartbeat older than this: fall through */
+	uint64_t grace_ns;  /* then drop segments of nobody for so long */
+};
+
+/* --- live: the words that steer from one packet to the next ------------- */
+struct steer_live {
+	/* written by the starter */
+	uint64_t ready;   /* 1: redirect; 0: pass */
+	/* written by the I/O thread; its own cache line */
+	uint64_t heartbeat_ns __attribute__((aligned(64)));
+	uint64_t kernel_flows; /* 1: the kernel may hold connections on the port: look first */
+};
+
+/* What XDP puts in front of a redirected frame (xdp_md->data_meta). */
+struct steer_meta {
+	uint64_t stamp_ns; /* when the program saw the frame; 0: no stamp */
+};
+
+/* --- mode: what is really in effect ------------------------------------- */
+#define RUNG_LIST(X) X(none) X(socket) X(packet) X(xdp_generic) X(xdp_native)
+enum abi_rung {
+#define X(name) RUNG_##name,
+	RUNG_LIST(X)
+#undef X
+};
+#define COPY_LIST(X) X(none) X(copy) X(zero_copy)
+enum abi_copy {
+#define X(name) COPY_##name,
+	COPY_LIST(X)
+#undef X
+};
+#define STATE_LIST(X) X(starting) X(ready) X(draining) X(stopped)
+enum abi_state {
+#define X(name) STATE_##name,
+	STATE_LIST(X)
+#undef X
+};
+#define PROOF_LIST(X) X(unproven) X(proven)
+enum abi_proof {
+#define X(name) PROOF_##name,
+	PROOF_LIST(X)
+#undef X
+};
+
+struct mode {
+	uint32_t version;
+	uint32_t pid;
+	enum abi_state state;
+	enum abi_rung rung;
+	enum abi_copy copy;
+	enum abi_proof tx; /* proven: the test send completed */
+	enum abi_proof rx; /* proven: a redirected frame came */
+	uint32_t queues;
+	uint32_t port;
+	int32_t io_cpu;
+	uint32_t io_cpu_isolated; /* 1: in /sys/devices/system/cpu/isolated */
+	uint32_t max_conns;
+	uint64_t started_ns; /* exec, as far as main can see it */
+	uint64_t listening_ns; /* the socket rung accepts */
+	uint64_t ready_ns; /* the bypass is in effect; 0: it is not */
+	char ifname[16];
+	char program[24]; /* version of the responder */
+};
+
+/* --- counters ------------------------------------------------------------ */
+/* Every frame and request that ends, ends under one of these names. */
+#define STATS_LIST(X) \
+	/* XDP program, in the order of its judgement; sum of xdp_* without xdp_seen is xdp_seen */ \
+	X(xdp_seen, "frames that the XDP program looked at") \
+	X(xdp_redirected, "frames steered to the responder (passed on by the kernel if its socket is gone)") \
+	X(xdp_pass_short, "passed: header cut off or impossible length") \
+	X(xdp_pass_other, "passed: neither IPv4 nor IPv6 (ARP, LLDP, two VLAN tags ...)") \
+	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP, extension headers ...)") \
+	X(xdp_pass_fragment, "passed: IPv4 fragment") \
+	X(xdp_pass_options, "passed: IPv4 options") \
+	X(xdp_pass_port, "passed: TCP to another port") \
+	X(xdp_pass_addr, "passed: our port, an address that is not served (--addr)") \
+	X(xdp_pass_mac, "passed: not addressed to this interface's MAC") \
+	X(xdp_pass_unready, "passed: responder not ready") \
+	X(xdp_pass_stalled, "passed: responder's heartbeat is stale") \
+	X(xdp_pass_kernel, "passed: connection of the kernel's socket") \
+	X(xdp_pass_queue, "passed: no socket for this RX queue") \
+	X(xdp_drop_stray, "dropped: segment of no kernel connection while unready or stalled; will be sent again") \
+	/* ring */ \
+	X(rx_frames, "frames taken from the RX rings") \
+	X(tx_frames, "frames given to the TX rings") \
+	X(tx_completed, "frames that the kernel has finished sending") \
+	X(tx_kicks, "system calls to start sending") \
+	X(tx_kick_retries, "kicks that the kernel put off (EAGAIN, EBUSY, ENOBUFS)") \
+	X(tx_no_frame, "turns in which an answer waited for a free frame") \
+	X(fill_empty, "turns that found the fill ring empty") \
+	/* pkt: frames dropped as malformed */ \
+	X(pkt_ok, "frames that parsed as a TCP segment") \
+	X(pkt_bad_option, "TCP segment accepted, its option list is malformed: the rest of the list ignored") \
+	X(pkt_bad_eth, "dropped: shorter than its Ethernet header and tag") \
+	X(pkt_bad_type, "dropped: not TCP over IPv4 or IPv6") \
+	X(pkt_bad_ip_header, "dropped: IP version, IHL or header cut off") \
+	X(pkt_bad_ip_length, "dropped: IP total length beyond the frame or too small") \
+	X(pkt_bad_ip_csum, "dropped: wrong IPv4 header checksum") \
+	X(pkt_ip_options, "dropped: IPv4 options or IPv6 extension header") \
+	X(pkt_fragment, "dropped: IPv4 fragment") \
+	X(pkt_bad_addr, "dropped: source or destination address cannot talk TCP (broadcast, multicast, unspecified, LAND)") \
+	X(pkt_bad_doff, "dropped: TCP data offset below 5 or beyond the segment") \
+	X(pkt_bad_tcp_csum, "dropped: wrong TCP checksum") \
+	X(pkt_bad_port, "dropped: TCP port 0") \
+	/* tcp: one for each segment */ \
+	X(tcp_syn, "SYN answered with a cookie") \
+	X(tcp_opened, "segments that opened a connection") \
+	X(tcp_accepted, "segments accepted on a connection") \
+	X(tcp_stray, "no connection, and no cookie of ours or too old a one: answered with RST") \
+	X(tcp_stray_rst, "RST of no connection, ignored") \
+	X(tcp_bad_flags, "dropped: flags that make no sense (no ACK, SYN with FIN or RST)") \
+	X(tcp_table_full, "dropped: valid handshake, no free connection slot") \
+	X(tcp_out_of_window, "not acceptable: outside the window, answered with ACK") \
+	X(tcp_out_of_order, "segment past a gap, dropped, answered with ACK") \
+	X(tcp_duplicate, "segment with nothing new, answered with ACK") \
+	X(tcp_paws, "timestamp older than the last (RFC 7323 5), answered with ACK") \
+	X(tcp_bad_ack, "acknowledges what was never sent, answered with ACK") \
+	X(tcp_old_ack, "acknowledges less than before, ignored") \
+	X(tcp_challenge, "RST or SYN inside the window, answered with challenge ACK (RFC 5961)") \
+	X(tcp_reset_in, "connections reset by the peer") \
+	X(tcp_no_buffer, "data not accepted: no buffer; the peer sends again") \
+	X(tcp_timewait, "segments of a connection in TIME-WAIT") \
+	/* tcp: other events */ \
+	X(tcp_stub_lost, "answers without connection lost: too many waited for a frame") \
+	X(tcp_retransmits, "segments sent again after a time-out") \
+	X(tcp_probes, "zero-window probes sent") \
+	X(tcp_timed_out, "connections given up after retransmissions") \
+	X(tcp_linger_ended, "half-closed connections given up, peer silent") \
+	X(tcp_reset_out, "connections that we reset") \
+	X(tcp_closed, "connections closed in good order") \
+	X(tcp_timewait_evicted, "TIME-WAIT records that gave way to newer ones") \
+	/* http: requests that were answered, one each */ \
+	X(http_ok, "answered 200 or 204") \
+	X(http_bad_line, "answered 400: request line is not METHOD SP target SP HTTP/1.x") \
+	X(http_bad_method_token, "answered 400: method is not a token") \
+	X(http_bad_target, "answered 400: target has a byte that no URI may have") \
+	X(http_bad_newline, "answered 400: bare CR or LF; lines end with CRLF") \
+	X(http_bad_field_name, "answered 400: field name is empty, not a token, or followed by space") \
+	X(http_bad_field_value, "answered 400: field value has a control character") \
+	X(http_bad_fold, "answered 400: folded field line (obs-fold)") \
+	X(http_bad_host, "answered 400: Host is missing, repeated or not a host") \
+	X(http_bad_length, "answered 400: Content-Length is not one decimal number") \
+	X(http_bad_framing, "answered 400: Content-Length together with Transfer-Encoding, or chunked not last") \
+	X(http_bad_chunk, "answered 400: chunk size or chunk end is malformed") \
+	X(http_bad_escape, "answered 400: percent escape is not %XX") \
+	X(http_bad_name, "answered 400: unknown name; known: n, seed, alg") \
+	X(http_bad_twice, "answered 400: name given twice") \
+	X(http_bad_number, "answered 400: not a number of the wanted form") \
+	X(http_bad_n_range, "answered 400: n is above the limit of this server (--max-n)") \
+	X(http_bad_seed_range, "answered 400: seed is wider than the algorithm") \
+	X(http_bad_alg, "answered 400: unknown algorithm; known: fnv1a32, fnv1a64, mix64") \
+	X(http_bad_json, "answered 400: body is not one flat JSON object") \
+	X(http_not_found, "answered 404: no such path; try /compute or /healthz") \
+	X(http_bad_method, "answered 405: method not allowed here") \
+	X(http_too_large, "answered 413: body is longer than this server takes (--max-body)") \
+	X(http_target_long, "answered 414: target is longer than 2048 bytes") \
+	X(http_media_type, "answered 415: body is neither application/json nor application/x-www-form-urlencoded") \
+	X(http_expectation, "answered 417: the only known expectation is 100-continue") \
+	X(http_head_long, "answered 431: head is longer than 8192 bytes") \
+	X(http_not_implemented, "answered 501: method or transfer coding is not implemented") \
+	X(http_busy, "answered 503: no lane is free soon enough") \
+	X(http_bad_version, "answered 505: version is not HTTP/1.0 or HTTP/1.1") \
+	/* http: and those that were not */ \
+	X(http_aborted, "requests whose client went away before the answer") \
+	X(http_header_timeouts, "connections closed: head not complete in time") \
+	X(http_body_timeouts, "connections closed: body not complete in time") \
+	X(http_idle_timeouts, "keep-alive connections closed: idle") \
+	/* kernel-socket rung */ \
+	X(sock_accepted, "connections accepted by the kernel-socket rung") \
+	X(sock_refused, "connections closed at once: that rung's table is full") \
+	X(sock_closed, "connections of that rung that ended") \
+	/* the thread */ \
+	X(turns, "turns of the I/O thread") \
+	X(busy_turns, "turns that found work") \
+	X(busy_ns, "time spent in turns that found work") \
+	X(clock_backwards, "stamps that would have given a negative time; not recorded")
+
+struct stats_block {
+#define X(name, help) uint64_t name;
+	STATS_LIST(X)
+#undef X
+} __attribute__((aligned(64)));
+
+enum stats_index {
+#define X(name, help) STATS_##name,
+	STATS_LIST(X)
+#undef X
+	STATS_COUNT,
+};
+
+/* --- stages -------------------------------------------------------------- */
+#define STAGE_LIST(X) \
+	X(steer, "XDP stamp to RX ring pop") \
+	X(parse, "ring pop to request recognised") \
+	X(wait, "request recognised to lane") \
+	X(compute, "in the lane") \
+	X(reply, "result to TX ring") \
+	X(sent, "TX ring to completion") \
+	X(total, "XDP stamp (or ring pop) to TX ring") \
+	X(rtt, "our segment to the ACK that covers it") \
+	X(turn_gap, "between two looks at the ring")
+
+enum stage {
+#define X(name, help) STAGE_##name,
+	STAGE_LIST(X)
+#undef X
+	STAGES,
+};
+
+/* Log-linear buckets: 64 to an octave (1.6 %), from below 100 ns to 100 s.
+ * hist.h has the arithmetic. Bucket 0 ... 127 are exact nanoseconds up to
+ * 127; then 64 for each power of two from 2^7 to 2^37 (137 s). */
+enum { HIST_SUB_BITS = 6, HIST_SUB = 1 << HIST_SUB_BITS, HIST_TOP_BIT = 37 };
+enum { HIST_BUCKETS = HIST_SUB * (HIST_TOP_BIT - HIST_SUB_BITS + 1) };
+
+struct hist {
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t max_ns;
+	uint64_t over; /* beyond the last bucket, counted in it too */
+	uint64_t bucket[HIST_BUCKETS];
+};
+
+struct stage_block {
+#define X(name, help) struct hist name;
+	STAGE_LIST(X)
+#undef X
+} __attribute__((aligned(64)));
+
+/* --- summary: the report for people who only have bpftool --------------- */
+struct summary_stage {
+	uint64_t count;
+	uint64_t mean_ns;
+	/* 0 where fewer than ten samples lie beyond the percentile */
+	uint64_t p50_ns, p90_ns, p95_ns, p99_ns, p999_ns;
+	uint64_t max_ns;
+};
+
+struct summary_span {
+	uint64_t seconds_ns; /* length of the span */
+	uint64_t requests;
+#define X(name, help) struct summary_stage name;
+	STAGE_LIST(X)
+#undef X
+};
+
+struct summary {
+	char mode[64]; /* "xdp-native, copy, eth0:8080" */
+	struct summary_span start; /* since the start */
+	struct summary_span last; /* the last second */
+};
+
+_Static_assert(sizeof(struct stats_block) % 64 == 0, "array stride keeps the cache lines apart");
+_Static_assert(sizeof(struct stage_block) % 64 == 0, "array stride keeps the cache lines apart");
+_Static_assert(sizeof(struct stats_block) >= STATS_COUNT * 8, "one word a counter");
+
+#endif

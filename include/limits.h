@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * limits.h - every capacity and every time-out, with its reason
+ *
+ * Place    Read everywhere. What a user may change is a default here and an
+ *          option in conf.h; the rest is fixed when the program is built.
+ * Units    In the name where the number is not a plain count.
+ */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+/* --- frames ------------------------------------------------------------- */
+enum {
+	/* AF_XDP chunk: the smallest legal size (power of two, 2048 ... page).
+	 * Holds 256 bytes of headroom and a frame of the usual 1500 byte MTU. */
+	FRAME_SIZE = 2048,
+	/* Where the kernel puts the packet in a chunk: XDP_PACKET_HEADROOM. */
+	FRAME_HEADROOM = 256,
+	/* Longest frame that fits a chunk; the MTU we accept follows from it. */
+	FRAME_ROOM = FRAME_SIZE - FRAME_HEADROOM,
+	/* Rings of one queue. Fill is twice RX (failure mode 1: a burst must not
+	 * find it empty). Together with TX they make 512 chunks, 1 MiB of UMEM:
+	 * a frame is in fill or RX (256 of them), in TX or completion (128), or
+	 * held by a batch (BATCH_MAX at most): asserted below. */
+	RING_RX = 128,
+	RING_FILL = 256,
+	RING_TX = 128,
+	RING_COMP = 128,
+	RING_FRAMES = 512,
+	/* Frames taken in one turn. 32 is what one sendto sends in copy mode
+	 * (kernel: TX_BATCH_SIZE), so one turn's answers leave with one call. */
+	BATCH_MAX = 32,
+	/* RX queues of one interface that we open sockets for. */
+	QUEUES_MAX = 16,
+};
+_Static_assert(RING_FILL >= 2 * RING_RX, "fill ring holds a burst");
+_Static_assert(RING_FRAMES >= RING_FILL + RING_TX + BATCH_MAX, "no ring can starve another");
+
+/* --- connections -------------------------------------------------------- */
+enum {
+	CONNS_DEFAULT = 1024,
+	CONNS_MAX = 60000, /* slots are 16-bit numbers */
+	/* Segments that answer no connection (SYN-ACK, RST, TIME-WAIT's ACK)
+	 * waiting for a free frame: two batches; beyond, they are counted and lost. */
+	STUBS_MAX = 64,
+	/* TIME-WAIT records (32 bytes each): 4 ways by 1024 buckets; the oldest of a
+	 * bucket gives way, counted. 10 s at 400 server-side closes a second. */
+	TIMEWAIT_MAX = 4096,
+	/* Connections of the kernel-socket rung, open at once. */
+	SOCKS_DEFAULT = 256,
+};
+
+/* --- bytes --------------------------------------------------------------- */
+enum {
+	/* RFC 9112 sets no limit; nginx and Apache take 8 KiB. */
+	HTTP_HEAD_MAX = 8192,
+	HTTP_TARGET_MAX = 2048,
+	HTTP_BODY_DEFAULT = 16384,
+	HTTP_BODY_MAX = 1 << 20,
+	/* Blocks for what cannot be used or sent at once: a request in pieces, an
+	 * answer not yet acknowledged. An answer of /compute takes about 420
+	 * bytes, so a small block holds two. */
+	BUF_SMALL = 1024,
+	/* Large blocks: one for each connection that uploads; who comes later
+	 * waits (its bytes are not acknowledged). */
+	BUF_LARGE_COUNT = 64,
+	/* Longest answer head + body that http_write makes. */
+	HTTP_ANSWER_MAX = 1024,
+};
+_Static_assert(HTTP_ANSWER_MAX <= BUF_SMALL, "every answer fits the smallest block");
+
+/* --- time --------------------------------------------------------------- */
+enum {
+	/* RFC 6298 2.4 asks for a minimum RTO of 1 s; Linux and FreeBSD use 200
+	 * and 30 ms. On a LAN 200 ms is above every delayed ACK (40 ms Linux). */
+	TCP_RTO_MIN_MS = 200,
+	TCP_RTO_FIRST_MS = 1000, /* RFC 6298 2.1 */
+	TCP_RTO_MAX_MS = 60000,  /* RFC 6298 2.5 */
+	/* Give up after so many retransmissions: 0.2 + 0.4 ... = 51 s, which is
+	 * near R2 >= 100 s of RFC 9293 3.8.3 only for slower paths; documented. */
+	TCP_RETRIES = 8,
+	/* RFC 9293 3.8.6.3: below 500 ms. The answer usually carries the ACK. */
+	TCP_DELACK_MS = 20,
+	/* RFC 9293 says 2 MSL; Linux keeps 60 s. A stub knows sequence numbers
+	 * and timestamps, so reuse before the end is safe (RFC 6191). */
+	TCP_TIMEWAIT_MS = 10000,
+	/* FIN_WAIT_2, CLOSING and LAST_ACK end when the peer is silent so long
+	 * (Linux tcp_fin_timeout: 60 s). */
+	TCP_LINGER_MS = 20000,
+	/* Two cookies are valid at any time: this epoch's and the last one's. */
+	TCP_COOKIE_EPOCH_MS = 16000,
+
+	HEADER_TIMEOUT_MS = 10000, /* a request's head must be complete by then */
+	BODY_TIMEOUT_MS = 20000,
+	IDLE_TIMEOUT_MS = 60000, /* keep-alive without a request */
+	DRAIN_S = 5,
+	STALL_MS = 1000, /* heartbeat older than this: XDP lets frames pass */
+};
+
+/* --- compute ------------------------------------------------------------- */
+enum {
+	LANES = 64,       /* jobs side by side; design.md 7: more raises the latency of all */
+	LANE_SCALAR = 4,  /* chains interleaved in scalar registers: 11.9 ms against 11.0 for one */
+	SLICE_US = 50,    /* between two looks at the ring */
+	N_DEFAULT = 10000000,
+	N_MAX_DEFAULT = 100000000,
+	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */
+};
+
+/* --- steering ------------------------------------------------------------- */
+enum {
+	STEER_ADDRS_MAX = 8,
+	/* After a fall-through a segment of no kernel connection is dropped for so
+	 * long (the client sends again, by then we may be back), then passed. */
+	STEER_GRACE_MS = 3000,
+	TEST_SEND_MS = 50, /* completion of the test send; veth: under 0.1 ms */
+};
+
+#endif

@@ -1,0 +1,253 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Usage: conf.sh BUILD_DIR
+# Every option's good and bad values, the config file, and which one wins. TAP.
+# `saker --check` prints the settings, so nothing is served and root is not needed.
+
+saker=$1/saker
+man=${0%/*}/../docs/saker.8
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+
+count=0 failures=0
+
+result() { # 0|1 NAME
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		failures=$((failures + 1))
+		echo "not ok $count - $2"
+		sed 's/^/#   /' "$dir/out" "$dir/err"
+	fi
+}
+
+# The loopback interface is the one that exists everywhere; it wants --io=socket.
+run() {
+	"$saker" "$@" > "$dir/out" 2> "$dir/err"
+	status=$?
+}
+
+check() {
+	run --check -i lo --io=socket "$@"
+}
+
+takes() { # OPTION=VALUE LINE: --check prints LINE
+	check "--$1"
+	[ $status = 0 ] && grep -qxF -- "$2" "$dir/out"
+	result $? "--$1 gives '$2'"
+}
+
+# Status 2, nothing on stdout, and one line on stderr that holds TEXT.
+refused() { # NAME TEXT
+	[ $status = 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" = 1 ] &&
+		grep -qF -- "$2" "$dir/err"
+	result $? "$1"
+}
+
+rejects() { # OPTION VALUE REASON
+	check "--$1=$2"
+	refused "--$1=$2 is refused" "saker: --$1=$2: $3"
+}
+
+file() { # LINES...: write the config file
+	printf '%s\n' "$@" > "$dir/conf"
+}
+
+rejects_file() { # NAME TEXT LINES...
+	name=$1 text=$2
+	shift 2
+	file "$@"
+	check --config="$dir/conf"
+	refused "file: $name" "saker: $dir/conf:$text"
+}
+
+# What saker(8) says about an option, on one line.
+manual() { # OPTION
+	awk -v option="$1" '
+		$1 == ".It" { on = index($0 " ", "Fl -" option " ") }
+		on { printf "%s ", $0 }' "$man"
+}
+
+manual_has() { # OPTION TEXT
+	manual "$1" | grep -qF -- "$2"
+	result $? "saker(8) says of $1: $2"
+}
+
+# --- numbers: both ends of the range, one beyond each, and what is no number ---
+number() { # OPTION MIN MAX
+	manual_has "$1" " $2 to $3"
+	takes "$1=$2" "$1 = $2"
+	takes "$1=$3" "$1 = $3"
+	range="wanted a whole number, $2 ... $3"
+	[ "$2" = 0 ] || rejects "$1" $(($2 - 1)) "$range"
+	rejects "$1" $(($3 + 1)) "$range"
+	for bad in '' -1 +9 ' 9' '9 ' 9k 0x9 9.0 nine 18446744073709551616 99999999999999999999999; do
+		rejects "$1" "$bad" "$range"
+	done
+}
+number port 1 65535
+number io-cpu 0 1023
+number max-conns 1 60000
+number max-n 0 1000000000000
+number max-wait-ms 0 60000
+number slice-us 5 10000
+number max-body 0 1048576
+number stall-ms 50 60000
+number drain-s 0 300
+number for 0 604800
+
+for t in header-timeout body-timeout idle-timeout; do
+	manual_has $t ' 0.1 to 3600'
+	takes $t=0.1 "$t = 0.100"
+	takes $t=3600 "$t = 3600.000"
+	takes $t=2.5 "$t = 2.500"
+	takes $t=1.234 "$t = 1.234"
+	for bad in '' 0 0.099 3600.001 36000000000 -1 +1 .5 1. 1.2345 1,5 1s 1e3 ' 1' nan; do
+		rejects $t "$bad" 'wanted seconds, 0.1 ... 3600'
+	done
+done
+
+# --- words and addresses ------------------------------------------------------
+for rung in auto xdp-native xdp-generic socket; do
+	file "io = $rung"
+	run --check -i lo --config="$dir/conf" --io=socket
+	[ $status = 0 ]
+	result $? "io = $rung is a rung"
+done
+rejects io native 'wanted auto, xdp-native'
+rejects io '' 'wanted auto, xdp-native'
+
+takes addr=192.0.2.7 'addr = ::ffff:192.0.2.7'
+takes addr=::ffff:192.0.2.7 'addr = ::ffff:192.0.2.7'
+takes addr=2001:db8::7 'addr = 2001:db8::7'
+for bad in '' 192.0.2 192.0.2.256 192.0.2.1/24 fe80::1%eth0 localhost; do
+	rejects addr "$bad" 'wanted an IPv4 or IPv6 address'
+done
+rejects addr 0.0.0.0 'leave addr out'
+rejects addr :: 'leave addr out'
+rejects addr 224.0.0.1 'nobody can connect'
+rejects addr 255.255.255.255 'nobody can connect'
+rejects addr ff02::1 'nobody can connect'
+
+eight='--addr=192.0.2.1 --addr=192.0.2.2 --addr=192.0.2.3 --addr=192.0.2.4
+	--addr=2001:db8::1 --addr=2001:db8::2 --addr=2001:db8::3 --addr=2001:db8::4'
+# shellcheck disable=SC2086 # eight words
+check $eight
+[ $status = 0 ] && [ "$(grep -c '^addr = ' "$dir/out")" = 8 ]
+result $? 'eight addresses'
+# shellcheck disable=SC2086
+check $eight --addr=192.0.2.5
+refused 'a ninth address is refused' 'at most 8 addresses'
+
+takes pin-dir=/sys/fs/bpf/x 'pin-dir = /sys/fs/bpf/x'
+rejects pin-dir x 'wanted an absolute path'
+rejects pin-dir '' 'wanted 1 ... 255 characters'
+rejects pin-dir "/$(printf '%0255d' 0)" 'wanted 1 ... 255 characters'
+
+# --- the interface --------------------------------------------------------------
+run --check
+refused 'no interface given' 'saker: which interface? -i IFACE; there are: '
+run --check -i nosuch0
+[ $status = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] &&
+	grep -q '^saker: no interface nosuch0; there are: .*\<lo\>' "$dir/err"
+result $? 'an unknown interface ends with status 1 and names those that exist'
+run --check -i lo
+refused 'lo is refused, with the cure' 'use --io=socket'
+run --check -i abcdefghijklmnop
+refused 'a name longer than the kernel takes' '--interface=abcdefghijklmnop: wanted 1 ... 15 characters'
+
+# --- the rest of the command line ------------------------------------------------
+check -p 81 -q
+[ $status = 0 ] && grep -qx 'port = 81' "$dir/out" && grep -qx 'quiet = yes' "$dir/out"
+result $? 'letters: -i, -p, -q'
+check --port=81 --port=82
+[ $status = 0 ] && grep -qx 'port = 82' "$dir/out"
+result $? 'the last one of two wins'
+check eth0
+refused 'a word that is no option' 'saker: eth0: not an option'
+for bad in --nosuch --port -p --check=yes; do
+	check $bad
+	[ $status = 2 ] && [ -s "$dir/err" ]
+	result $? "usage error: $bad"
+done
+run --version
+[ $status = 0 ] && grep -q '^saker .' "$dir/out"
+result $? '--version'
+run --help
+[ $status = 0 ] && [ ! -s "$dir/err" ]
+result $? '--help'
+
+# --- the file ----------------------------------------------------------------------
+file '# first' '' '  port=81  # why' 'max-n =  7' 'addr = 192.0.2.1' 'addr = 192.0.2.2' \
+	'idle-timeout = 1.5' 'quiet = yes' 'interface = lo' 'io = socket'
+run --check --config="$dir/conf"
+[ $status = 0 ] && for line in 'port = 81' 'max-n = 7' 'addr = ::ffff:192.0.2.1' \
+	'addr = ::ffff:192.0.2.2' 'idle-timeout = 1.500' 'quiet = yes' 'interface = lo'; do
+	grep -qxF "$line" "$dir/out" || break
+done
+result $? 'file: settings, spaces, comments, an address a line'
+
+for order in first last; do
+	if [ $order = first ]; then
+		run --check --port=82 --addr=192.0.2.9 --config="$dir/conf"
+	else
+		run --check --config="$dir/conf" --port=82 --addr=192.0.2.9
+	fi
+	[ $status = 0 ] && grep -qx 'port = 82' "$dir/out" && grep -qx 'max-n = 7' "$dir/out" &&
+		[ "$(grep '^addr' "$dir/out")" = 'addr = ::ffff:192.0.2.9' ]
+	result $? "the command line wins over the file (given $order); its addresses replace the file's"
+done
+
+check --port=82 --slice-us=70 --pin-dir=/sys/fs/bpf/y --addr=2001:db8::1
+cp "$dir/out" "$dir/conf"
+run --check --config="$dir/conf"
+[ $status = 0 ] && cmp -s "$dir/conf" "$dir/out"
+result $? 'what --check prints is a config file that gives the same settings'
+
+printf 'port = 81\r\nmax-n = 7' > "$dir/conf"
+check --config="$dir/conf"
+[ $status = 0 ] && grep -qx 'port = 81' "$dir/out" && grep -qx 'max-n = 7' "$dir/out"
+result $? 'file: CRLF, and no newline at the end'
+
+rejects_file 'unknown name' '2: prot=81: no such setting' '# x' 'prot = 81'
+rejects_file 'abbreviated name' '1: max-c=5: no such setting' 'max-c = 5'
+rejects_file 'letter' '1: p=5: no such setting' 'p = 5'
+rejects_file 'file in a file' '1: config=x: no such setting' 'config = x'
+rejects_file 'bad value' '3: port=70000: wanted a whole number, 1 ... 65535' '' '' 'port = 70000'
+rejects_file 'bad value of what the command line sets too' '1: io=x: wanted auto' 'io = x'
+rejects_file 'no value' '1: port=: wanted a whole number' 'port ='
+rejects_file 'no equals sign' '1: port 81=: wanted NAME = VALUE' 'port 81'
+rejects_file 'no name' '1: =81: no such setting' '= 81'
+rejects_file 'given twice' '2: port=82: given twice' 'port = 81' 'port = 82'
+rejects_file 'flag' '1: quiet=1: wanted yes or no' 'quiet = 1'
+rejects_file 'ninth address' '9: addr=192.0.2.9: at most 8' 'addr = 192.0.2.1' 'addr = 192.0.2.2' \
+	'addr = 192.0.2.3' 'addr = 192.0.2.4' 'addr = 192.0.2.5' 'addr = 192.0.2.6' \
+	'addr = 192.0.2.7' 'addr = 192.0.2.8' 'addr = 192.0.2.9'
+for path in "$dir/none" "$dir"; do
+	check --config="$path"
+	[ $status = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -qF "saker: --config=$path: " "$dir/err"
+	result $? "a file that cannot be read ends with status 1: ${path##*/}"
+done
+
+# --- what the user is told -----------------------------------------------------------
+check
+cp "$dir/out" "$dir/defaults"
+"$saker" --help | tr -s ' \n' ' ' | sed 's/ \(-., \)*--/\n/g' > "$dir/help"
+for option in port io max-conns max-n max-wait-ms slice-us max-body header-timeout body-timeout \
+	idle-timeout stall-ms drain-s for; do
+	told=$(sed -n "s/^$option=.*(default \([a-z0-9.]*\).*/\1/p" "$dir/help")
+	real=$(sed -n "s/^$option = //; t found; d; :found s/\.000$//p; t; p" "$dir/defaults")
+	[ $option = io ] && real=auto # --check had to say socket
+	[ -n "$told" ] && [ "$told" = "$real" ]
+	result $? "--help tells the default of $option ($told)"
+	manual_has $option "Default: $told. "
+done
+sed -n 's/^\([a-z-]*\)[= ].*/\1/p' "$dir/help" > "$dir/names"
+while read -r option; do
+	manual_has "$option" .It
+done < "$dir/names"
+
+echo "1..$count"
+[ $failures = 0 ]

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A script for two connections that were opened in good order: eight bytes a
+ * step, {what, flags, sequence16, ack16, length and more16}. Segments count from
+ * where the connection stands, so that most of them hit. Invariants besides
+ * tcp_check: exactly what was taken is acknowledged, nothing leaves beyond the
+ * peer's largest window or to anybody else, a RST is never answered, and what
+ * leaves ends.
+ */
+#include "tap.h"
+#include "tcp_private.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { CONNS = 2, PEERS = 3, OUT_MAX = 4096, TURN_MAX = STUBS_MAX + CONNS * (OUT_MAX + 4) };
+
+static struct tcp *t;
+static struct buf_pool pool;
+static struct buf out[CONNS];
+static uint8_t blocks[BUF_SMALL + OUT_MAX]; /* too few */
+static uint64_t now;
+
+static struct pkt_seg segment(unsigned peer, unsigned flags)
+{
+	static const uint8_t zeros[65536];
+	struct pkt_seg s = { .flow = { .remote = { [10] = 255, 255, 10, 0, 0, 2 },
+				       .local = { [10] = 255, 255, 10, 0, 0, 1 },
+				       .remote_port = (uint16_t)(1000 + peer), .local_port = 80 },
+			     .link.vlan = PKT_UNTAGGED, .flags = (uint8_t)flags, .wscale = PKT_NO_SCALE,
+			     .window = 3000, .data = zeros };
+	return s;
+}
+
+static void leave(struct pkt_seg *last)
+{
+	static uint8_t frame[FRAME_SIZE];
+	struct pkt_seg s;
+	uint16_t slot;
+
+	for (unsigned turns = 0; tcp_output(t, now, &s, &slot); turns++) {
+		must(turns < TURN_MAX && s.flow.local_port == 80 && s.flow.remote_port - 1000 < PEERS);
+		if (slot != TCP_NONE) {
+			const struct conn *c = &t->conn[slot];
+			must(!memcmp(&s.flow, &c->flow, sizeof s.flow) && s.ack == c->rcv_nxt);
+			must(s.window == c->rcv_adv - c->rcv_nxt);
+			must(!s.len || s.seq + s.len - c->snd_una <= c->snd_wnd_max);
+		}
+		pkt_emit(&s, frame, sizeof frame);
+		tcp_check(t);
+		*last = s;
+	}
+}
+
+static void enter(const struct pkt_seg *s, unsigned take_less)
+{
+	bool due = tcp_due(t);
+	struct tcp_event ev;
+	uint32_t before, n;
+
+	tcp_input(t, s, now, &ev);
+	tcp_check(t);
+	if (s->flags & WIRE_RST && !due) /* challenge ACKs are for RSTs inside the window only */
+		must(!t->stub_count);
+	if (ev.slot == TCP_NONE || ev.gone || (!ev.len && !ev.fin))
+		return;
+	must(!ev.len || (ev.data >= s->data && ev.data + ev.len <= s->data + s->len));
+	before = t->conn[ev.slot].rcv_nxt;
+	must(ev.len <= t->conn[ev.slot].rcv_adv - before);
+	n = take_less ? ev.len / take_less : ev.len;
+	if (!tcp_took(t, &ev, n, now))
+		must(t->conn[ev.slot].rcv_nxt == before + n + (ev.fin && n == ev.len));
+	tcp_check(t);
+}
+
+static void handshake(unsigned peer)
+{
+	struct pkt_seg s = segment(peer, WIRE_SYN), last = { 0 };
+
+	s.mss = peer ? 100 : 1460;
+	s.has_ts = peer;
+	s.seq = (uint32_t)-peer * 3;
+	enter(&s, 0);
+	leave(&last);
+	s.flags = WIRE_ACK;
+	s.seq++;
+	s.ack = last.seq + 1;
+	s.mss = 0;
+	enter(&s, 0);
+	leave(&last);
+}
+
+static void step(const uint8_t b[8])
+{
+	uint16_t slot = b[0] >> 4 & 1, n = be16(b + 6) % OUT_MAX;
+	struct conn *c = &t->conn[slot];
+	struct pkt_seg s = segment(b[0] >> 4 & 3 ? 1 + (b[0] >> 5 & 1) : 0, b[1]), last;
+	bool may_write = c->state == TCP_ESTABLISHED || c->state == TCP_CLOSE_WAIT;
+
+	s.seq = c->rcv_nxt + (uint32_t)(int16_t)be16(b + 2);
+	s.ack = c->snd_una + (uint32_t)(int16_t)be16(b + 4);
+	switch (b[0] & 7) {
+	case 0:
+		now += (uint64_t)be16(b + 6) * NS_PER_MS;
+		while (tcp_tick(t, now) != TCP_NONE)
+			tcp_check(t);
+		break;
+	case 1:
+		if (may_write && buf_reserve(&pool, &out[slot], n + 1u))
+			tcp_wrote(t, slot, n + 1u);
+		break;
+	case 2:
+		if (may_write)
+			tcp_close(t, slot, now);
+		break;
+	case 3:
+		if (c->state != TCP_FREE && b[1] == 3)
+			tcp_abort(t, slot);
+		else if (c->state != TCP_FREE)
+			tcp_room(t, slot, be16(b + 6));
+		break;
+	case 4:
+		s.ack = c->snd_max; /* all of it */ /* fallthrough */
+	default:
+		s.len = n % 1500;
+		s.window = be16(b + 6) & 1 ? 0 : be16(b + 6);
+		s.has_ts = b[0] & 8;
+		s.ts_val = c->ts_recent + (uint32_t)(int8_t)b[7];
+		enter(&s, b[0] >> 6);
+	}
+	tcp_check(t);
+	if (!(b[0] & 0x80))
+		leave(&last);
+	tcp_check(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tcp_params p = { .max_conns = CONNS, .mss4 = 1460, .mss6 = 1440, .window = 4000,
+				.secret = "fuzz", .pool = &pool, .out = out };
+	size_t room = round_up(tcp_footprint(&p), 64);
+	struct pkt_seg last;
+
+	if (!t)
+		t = aligned_alloc(64, room);
+	memset(t, 0, room);
+	memset(out, 0, sizeof out);
+	buf_pool_init(&pool, blocks, 1, 1, OUT_MAX);
+	now = NS_PER_S;
+	tcp_init(t, &p, now);
+	handshake(0);
+	handshake(1);
+	for (; size >= 8; data += 8, size -= 8)
+		step(data);
+	for (uint16_t i = 0; i < CONNS; i++)
+		if (tcp_state(t, i) != TCP_FREE)
+			tcp_abort(t, i);
+	leave(&last);
+	tcp_check(t);
+	must(!tcp_count(t) && !tcp_due(t));
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The whole worker, between two clients with handshakes of their own and the
+ * frames that it sends. The input is a script of steps, one byte each with what
+ * belongs to it: a segment with bytes of the input as data, in order or not,
+ * an ACK of what was seen or not, a FIN, a RST, time. Invariants: worker_check
+ * after each step; frames are valid and go to a client; a RST is not answered by
+ * one; no more is acknowledged than was sent.
+ */
+#include "pkt.h"
+#include "tap.h"
+#include "wire.h"
+#include "worker.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200 };
+
+struct client {
+	bool open;
+	uint32_t snd_nxt, snd_max, rcv_nxt;
+};
+
+static struct {
+	struct worker *worker;
+	struct stats_block stats;
+	struct stage_block stages;
+	uint64_t now_ns;
+	struct client client[CLIENTS];
+	bool said_rst;
+} rig;
+
+static void start(void)
+{
+	static void *memory;
+	static size_t size;
+	struct worker_params p = {
+		.max_conns = CONNS,
+		.mss4 = 1460,
+		.mss6 = 1440,
+		.max_n = 1000,
+		.max_body = 2000,
+		.slice_us = 5,
+		.max_wait_ms = 10,
+		.header_timeout_ms = 1000,
+		.body_timeout_ms = 1000,
+		.idle_timeout_ms = 5000,
+		.stats = &rig.stats,
+		.stages = &rig.stages,
+	};
+
+	if (!memory) {
+		size = round_up(worker_footprint(&p), 64);
+		memory = aligned_alloc(64, size);
+	}
+	memset(memory, 0, size);
+	memset(&rig, 0, sizeof rig);
+	rig.now_ns = NS_PER_S;
+	rig.worker = worker_init(memory, &p, rig.now_ns);
+}
+
+static void heard(const uint8_t *frame, size_t len)
+{
+	struct pkt_seg s;
+	struct client *c;
+
+	must(pkt_parse(frame, len, &s) == PKT_ok);
+	must(s.flow.local_port >= 1000 && s.flow.local_port < 1000 + CLIENTS);
+	must(!(rig.said_rst && s.flags & WIRE_RST));
+	c = &rig.client[s.flow.local_port - 1000];
+	if (s.flags & WIRE_RST)
+		c->open = false;
+	else if (s.flags & WIRE_SYN)
+		c->rcv_nxt = s.seq + 1;
+	else
+		must(!(s.flags & WIRE_ACK) || seq_le(s.ack, c->snd_max));
+	if (s.seq == c->rcv_nxt && !(s.flags & WIRE_SYN))
+		c->rcv_nxt += pkt_span(&s);
+}
+
+static void turn(void)
+{
+	uint8_t frame[2048];
+	bool answer;
+	size_t len;
+
+	worker_admit(rig.worker, rig.now_ns);
+	worker_compute(rig.worker);
+	worker_answer(rig.worker, rig.now_ns);
+	while ((len = worker_emit(rig.worker, frame, sizeof frame, rig.now_ns, &answer)))
+		heard(frame, len);
+	worker_check(rig.worker);
+}
+
+static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const uint8_t *data,
+		size_t len, uint16_t window)
+{
+	/* local is who sends: here the client */
+	struct pkt_seg s = {
+		.flow = { .local_port = (uint16_t)(1000 + who), .remote_port = 8080 },
+		.link.vlan = PKT_UNTAGGED,
+		.seq = seq, .ack = ack, .flags = flags, .data = data, .len = (uint32_t)len,
+		.window = window, .wscale = PKT_NO_SCALE, .mss = flags & WIRE_SYN ? 1460 : 0,
+	};
+	struct client *c = &rig.client[who];
+	uint8_t frame[2048];
+
+	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
+	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
+	if (seq_lt(c->snd_max, seq + pkt_span(&s)))
+		c->snd_max = seq + pkt_span(&s);
+	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame), 0, rig.now_ns);
+	turn();
+}
+
+static void connect_client(unsigned who)
+{
+	struct client *c = &rig.client[who];
+
+	c->snd_max += 100000;
+	c->snd_nxt = c->snd_max;
+	say(who, WIRE_SYN, c->snd_nxt++, 0, NULL, 0, 65535);
+	say(who, WIRE_ACK, c->snd_nxt, c->rcv_nxt, NULL, 0, 65535);
+	c->open = true;
+}
+
+static void step(uint8_t what, uint8_t arg, const uint8_t *data, size_t len)
+{
+	unsigned who = what & 1;
+	struct client *c = &rig.client[who];
+	uint8_t flags = WIRE_ACK | (arg & 1 ? WIRE_FIN : 0);
+	uint32_t seq;
+
+	if (!c->open)
+		connect_client(who);
+	seq = c->snd_nxt;
+	switch (what >> 1 & 7) {
+	case 0: /* anywhere near the window */
+		seq += (uint32_t)((int8_t)arg * 37);
+		say(who, WIRE_ACK | WIRE_PSH, seq, c->rcv_nxt, data, len, 65535);
+		break;
+	case 1: /* an ACK that may be old or impossible, a window that may be shut */
+		say(who, flags, seq, c->rcv_nxt - (uint32_t)((int8_t)arg * 53), NULL, 0,
+		    (uint16_t)(arg * 11));
+		break;
+	case 2:
+		rig.said_rst = true;
+		say(who, WIRE_RST, seq + (arg & 3), 0, NULL, 0, 0);
+		rig.said_rst = false;
+		c->open = arg & 3;
+		break;
+	case 3:
+		rig.now_ns += (uint64_t)arg * arg * NS_PER_MS;
+		turn();
+		break;
+	default:
+		say(who, flags, seq, c->rcv_nxt, data, len, 65535);
+		c->snd_nxt += (uint32_t)len + (flags & WIRE_FIN);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	start();
+	for (unsigned i = 0; size >= 3 && i < STEPS_MAX; i++) {
+		size_t len = min_u64(data[2], size - 3);
+
+		step(data[0], data[1], data + 3, len);
+		data += 3 + len;
+		size -= 3 + len;
+	}
+	return 0;
+}

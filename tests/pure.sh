@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Usage: pure.sh BUILD_DIR
+# The tests that need no root and no network, already built: units, wire
+# scripts in virtual time, fuzz corpora, the command line. RUN: an emulator.
+
+build=$1
+cd "${0%/*}/.." || exit 1
+. tests/tally.sh
+tally_open "$build/tap"
+
+for source in tests/unit/test_*.c; do
+	name=${source##*/}
+	name=${name%.c}
+	tally_run "$name" ${RUN:+"$RUN"} "$build/$name"
+done
+
+tally_run wire ${RUN:+"$RUN"} "$build/wire-sim" tests/wire/scripts/*.pkt
+
+for source in tests/fuzz/fuzz_*.c; do
+	name=${source##*/}
+	name=${name%.c}
+	tally_status "$name" ${RUN:+"$RUN"} "$build/$name" "tests/fuzz/corpus/${name#fuzz_}"
+done
+
+if [ -n "$RUN" ]; then
+	: # the command line belongs to the edge, which is not built for the emulator
+elif [ -x "$build/saker" ]; then
+	tally_run conf tests/conf.sh "$build"
+else
+	tally_skip conf "$build/saker is not built: run make first"
+fi
+
+tally_close

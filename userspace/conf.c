@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "conf.h"
+
+#include <argp.h>
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { EXIT_TROUBLE = 1, EXIT_USAGE = 2 };
+
+/* Ranges that no other module cares about; the defaults are in limits.h. */
+enum {
+	WAIT_MS_MAX = 60000,
+	SLICE_US_MIN = 5, /* shorter, and looking at the ring costs more than the work */
+	SLICE_US_MAX = 10000,
+	TIMEOUT_MS_MIN = 100,
+	TIMEOUT_MS_MAX = 3600000,
+	STALL_MS_MIN = 50,
+	STALL_MS_MAX = 60000,
+	DRAIN_S_MAX = 300,
+	FOR_S_MAX = 7 * 86400,
+};
+#define N_MAX_MAX UINT64_C(1000000000000) /* about twenty minutes of one lane */
+_Static_assert(STALL_MS_MIN * 1000 > 2 * SLICE_US_MAX, "no slice outlasts the heartbeat");
+
+enum {
+	KEY_IFACE = 'i',
+	KEY_PORT = 'p',
+	KEY_QUIET = 'q',
+	KEY_ADDR = 256, /* no letter */
+	KEY_IO,
+	KEY_IO_CPU,
+	KEY_MAX_CONNS,
+	KEY_MAX_N,
+	KEY_MAX_WAIT,
+	KEY_SLICE,
+	KEY_MAX_BODY,
+	KEY_HEADER_TIMEOUT,
+	KEY_BODY_TIMEOUT,
+	KEY_IDLE_TIMEOUT,
+	KEY_STALL,
+	KEY_DRAIN,
+	KEY_FOR,
+	KEY_PIN_DIR,
+	KEY_CONFIG,
+	KEY_CHECK,
+};
+
+/* tests/conf.sh holds the defaults named here against those of limits.h. */
+static const struct argp_option options[] = {
+	{ .doc = "Where:", .group = 1 },
+	{ "interface", KEY_IFACE, "IFACE", 0, "interface to serve on (required)", 1 },
+	{ "port", KEY_PORT, "PORT", 0, "TCP port (default 8080)", 1 },
+	{ "addr", KEY_ADDR, "ADDR", 0,
+	  "serve this IPv4 or IPv6 address only; up to 8 times (default: every address)", 1 },
+	{ "io", KEY_IO, "RUNG", 0,
+	  "auto, xdp-native, xdp-generic or socket (default auto: the first that works)", 1 },
+	{ "io-cpu", KEY_IO_CPU, "N", 0,
+	  "CPU of the I/O thread (default: the first isolated one, else the last)", 1 },
+
+	{ .doc = "Limits:", .group = 2 },
+	{ "max-conns", KEY_MAX_CONNS, "N", 0, "connections at once (default 1024)", 2 },
+	{ "max-n", KEY_MAX_N, "N", 0, "largest n of a request (default 100000000)", 2 },
+	{ "max-wait-ms", KEY_MAX_WAIT, "MS", 0,
+	  "answer 503 rather than wait longer for a lane (default 1000)", 2 },
+	{ "slice-us", KEY_SLICE, "US", 0, "computing between two looks at the ring (default 50)",
+	  2 },
+	{ "max-body", KEY_MAX_BODY, "BYTES", 0, "longest request body (default 16384)", 2 },
+
+	{ .doc = "Times (S: seconds, such as 2 or 0.5):", .group = 3 },
+	{ "header-timeout", KEY_HEADER_TIMEOUT, "S", 0, "for a request's head (default 10)", 3 },
+	{ "body-timeout", KEY_BODY_TIMEOUT, "S", 0, "for a request's body (default 20)", 3 },
+	{ "idle-timeout", KEY_IDLE_TIMEOUT, "S", 0, "between two requests (default 60)", 3 },
+	{ "stall-ms", KEY_STALL, "MS", 0,
+	  "let frames pass when the I/O thread was silent so long (default 1000)", 3 },
+	{ "drain-s", KEY_DRAIN, "SECONDS", 0,
+	  "finish what runs, at most so long, at SIGTERM (default 5)", 3 },
+	{ "for", KEY_FOR, "SECONDS", 0, "detach and end by itself after so long (default 0: never)",
+	  3 },
+
+	{ .doc = "Running:", .group = 4 },
+	{ "pin-dir", KEY_PIN_DIR, "DIR", 0,
+	  "where to pin the maps (default /sys/fs/bpf/saker/IFACE)", 4 },
+	{ "config", KEY_CONFIG, "FILE", 0,
+	  "read settings, NAME = VALUE a line; the command line wins", 4 },
+	{ "check", KEY_CHECK, NULL, 0, "print the settings, as a config file, and end", 4 },
+	{ "quiet", KEY_QUIET, NULL, 0, "print nothing but errors", 4 },
+	{ 0 },
+};
+
+/* A setting as the user wrote it, and where, for the refusal. */
+struct given {
+	const char *file; /* NULL: command line */
+	unsigned line;
+	const char *name;
+	const char *value; /* NULL: a flag on the command line */
+};
+
+/* One reading of the command line. */
+struct pass {
+	struct conf *conf;
+	const char *config_file;
+	bool addr_given; /* the first --addr here replaces those of the file */
+};
+
+__attribute__((format(printf, 2, 3))) static _Noreturn void refuse(const struct given *g,
+								   const char *format, ...)
+{
+	va_list args;
+
+	fputs("saker: ", stderr);
+	if (g->file)
+		fprintf(stderr, "%s:%u: %s=%s: ", g->file, g->line, g->name, g->value);
+	else
+		fprintf(stderr, "--%s=%s: ", g->name, g->value);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(EXIT_USAGE);
+}
+
+static uint64_t number(const struct given *g, uint64_t min, uint64_t max)
+{
+	const char *at = g->value;
+	uint64_t v = 0;
+
+	for (; isdigit((unsigned char)*at); at++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (unsigned)(*at - '0'), &v))
+			break;
+	if (at == g->value || *at || v < min || v > max)
+		refuse(g, "wanted a whole number, %" PRIu64 " ... %" PRIu64, min, max);
+	return v;
+}
+
+/* Seconds with up to three decimals. */
+static unsigned timeout_ms(const struct given *g)
+{
+	const char *at = g->value;
+	unsigned ms = 0, unit = 1000;
+	bool good = isdigit((unsigned char)*at);
+
+	for (; isdigit((unsigned char)*at) && ms <= TIMEOUT_MS_MAX; at++)
+		ms = ms * 10 + (unsigned)(*at - '0') * 1000;
+	if (*at == '.') {
+		at++;
+		good = good && isdigit((unsigned char)*at);
+		for (; isdigit((unsigned char)*at) && unit > 1; at++)
+			ms += (unsigned)(*at - '0') * (unit /= 10);
+	}
+	if (!good || *at || ms < TIMEOUT_MS_MIN || ms > TIMEOUT_MS_MAX)
+		refuse(g, "wanted seconds, %g ... %g, at most three decimals", TIMEOUT_MS_MIN / 1e3,
+		       TIMEOUT_MS_MAX / 1e3);
+	return ms;
+}
+
+static bool flag(const struct given *g)
+{
+	if (!g->value || !strcmp(g->value, "yes"))
+		return true;
+	if (strcmp(g->value, "no"))
+		refuse(g, "wanted yes or no");
+	return false;
+}
+
+static const char *const io_names[] = {
+	[CONF_IO_AUTO] = "auto",
+	[CONF_IO_XDP_NATIVE] = "xdp-native",
+	[CONF_IO_XDP_GENERIC] = "xdp-generic",
+	[CONF_IO_SOCKET] = "socket",
+};
+
+static enum conf_io io_rung(const struct given *g)
+{
+	for (unsigned i = 0; i < array_size(io_names); i++)
+		if (!strcmp(g->value, io_names[i]))
+			return (enum conf_io)i;
+	refuse(g, "wanted auto, xdp-native, xdp-generic or socket");
+}
+
+static void add_addr(struct conf *conf, const struct given *g)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t zero[16], broadcast[4] = { 0xff, 0xff, 0xff, 0xff };
+	uint8_t addr[16], *v4 = addr + sizeof mapped;
+
+	memcpy(addr, mapped, sizeof mapped);
+	if (inet_pton(AF_INET, g->value, v4) != 1 && inet_pton(AF_INET6, g->value, addr) != 1)
+		refuse(g, "wanted an IPv4 or IPv6 address");
+	bool is_v4 = !memcmp(addr, mapped, sizeof mapped);
+	if (!memcmp(addr, zero, sizeof addr) || (is_v4 && !memcmp(v4, zero, 4)))
+		refuse(g, "leave addr out to serve every address");
+	if (is_v4 ? v4[0] >> 4 == 0xe || !memcmp(v4, broadcast, 4) : addr[0] == 0xff)
+		refuse(g, "nobody can connect to a multicast or broadcast address");
+	if (conf->addr_count == STEER_ADDRS_MAX)
+		refuse(g, "at most %d addresses", STEER_ADDRS_MAX);
+	memcpy(conf->addr[conf->addr_count++], addr, sizeof addr);
+}
+
+static void text(const struct given *g, char *to, size_t size)
+{
+	if (!*g->value || strlen(g->value) >= size)
+		refuse(g, "wanted 1 ... %zu characters", size - 1);
+	strcpy(to, g->value);
+}
+
+static void set(struct conf *c, int key, const struct given *g)
+{
+	/* clang-format off */
+	switch (key) {
+	case KEY_IFACE: text(g, c->ifname, sizeof c->ifname); break;
+	case KEY_PORT: c->port = (uint16_t)number(g, 1, UINT16_MAX); break;
+	case KEY_ADDR: add_addr(c, g); break;
+	case KEY_IO: c->io = io_rung(g); break;
+	case KEY_IO_CPU: c->io_cpu = (int)number(g, 0, CPU_SETSIZE - 1); break;
+	case KEY_MAX_CONNS: c->max_conns = (unsigned)number(g, 1, CONNS_MAX); break;
+	case KEY_MAX_N: c->max_n = number(g, 0, N_MAX_MAX); break;
+	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)number(g, 0, WAIT_MS_MAX); break;
+	case KEY_SLICE: c->slice_us = (unsigned)number(g, SLICE_US_MIN, SLICE_US_MAX); break;
+	case KEY_MAX_BODY: c->max_body = (unsigned)number(g, 0, HTTP_BODY_MAX); break;
+	case KEY_HEADER_TIMEOUT: c->header_timeout_ms = timeout_ms(g); break;
+	case KEY_BODY_TIMEOUT: c->body_timeout_ms = timeout_ms(g); break;
+	case KEY_IDLE_TIMEOUT: c->idle_timeout_ms = timeout_ms(g); break;
+	case KEY_STALL: c->stall_ms = (unsigned)number(g, STALL_MS_MIN, STALL_MS_MAX); break;
+	case KEY_DRAIN: c->drain_s = (unsigned)number(g, 0, DRAIN_S_MAX); break;
+	case KEY_FOR: c->for_s = (unsigned)number(g, 0, FOR_S_MAX); break;
+	case KEY_CHECK: c->check = flag(g); break;
+	case KEY_QUIET: c->quiet = flag(g); break;
+	case KEY_PIN_DIR:
+		text(g, c->pin_dir, sizeof c->pin_dir);
+		if (*c->pin_dir != '/')
+			refuse(g, "wanted an absolute path, such as /sys/fs/bpf/saker/eth0");
+		break;
+	default:
+		must(!"an option without its case");
+	}
+	/* clang-format on */
+}
+
+/* --- the file -------------------------------------------------------------- */
+
+static char *trimmed(char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	size_t n = strlen(s);
+	while (n && isspace((unsigned char)s[n - 1]))
+		s[--n] = '\0';
+	return s;
+}
+
+static const struct argp_option *find_name(const char *name)
+{
+	for (const struct argp_option *o = options; o->doc; o++)
+		if (o->name && o->key != KEY_CONFIG && !strcmp(o->name, name))
+			return o;
+	return NULL;
+}
+
+/* One line; *seen has a bit for each option that the file has named. */
+static void read_line(struct conf *conf, char *line, struct given *g, uint32_t *seen)
+{
+	_Static_assert(array_size(options) <= 32, "bits of *seen");
+
+	line[strcspn(line, "#")] = '\0';
+	g->name = trimmed(line);
+	g->value = "";
+	if (!*g->name)
+		return;
+	char *equals = strchr(line, '=');
+	if (!equals)
+		refuse(g, "wanted NAME = VALUE");
+	*equals = '\0';
+	g->name = trimmed(line);
+	g->value = trimmed(equals + 1);
+
+	const struct argp_option *o = find_name(g->name);
+	if (!o)
+		refuse(g, "no such setting; saker --help lists them");
+	uint32_t bit = UINT32_C(1) << (o - options);
+	if (*seen & bit && o->key != KEY_ADDR)
+		refuse(g, "given twice in this file");
+	*seen |= bit;
+	set(conf, o->key, g);
+}
+
+static void read_file(struct conf *conf, const char *path)
+{
+	struct given g = { .file = path };
+	uint32_t seen = 0;
+	char *line = NULL;
+	size_t room = 0;
+	FILE *f = fopen(path, "re");
+
+	errno = f ? 0 : errno;
+	while (f && getline(&line, &room, f) >= 0) {
+		g.line++;
+		read_line(conf, line, &g, &seen);
+		errno = 0;
+	}
+	if (!f || ferror(f)) {
+		fprintf(stderr, "saker: --config=%s: %s\n", path, strerror(errno));
+		exit(EXIT_TROUBLE);
+	}
+	free(line);
+	fclose(f);
+}
+
+/* --- the command line -------------------------------------------------------- */
+
+static error_t take_option(int key, char *value, struct argp_state *state)
+{
+	struct pass *pass = state->input;
+	const struct argp_option *o = options;
+
+	if (key == ARGP_KEY_ARG) {
+		fprintf(stderr, "saker: %s: not an option; saker --help lists them\n", value);
+		exit(EXIT_USAGE);
+	}
+	while (o->doc && (!o->name || o->key != key))
+		o++;
+	if (!o->doc)
+		return ARGP_ERR_UNKNOWN;
+	if (key == KEY_CONFIG) {
+		pass->config_file = value;
+		return 0;
+	}
+	if (key == KEY_ADDR && !pass->addr_given) {
+		pass->addr_given = true;
+		pass->conf->addr_count = 0;
+	}
+	set(pass->conf, key, &(struct given){ .name = o->name, .value = value });
+	return 0;
+}
+
+/* Its settings on top of *conf; returns the argument of --config. */
+static const char *read_arguments(struct conf *conf, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = take_option,
+		.doc = "Answer HTTP over AF_XDP, past the kernel's network stack."
+		       "\vEach long option is also a setting of the --config file. "
+		       "saker(8) has ranges and examples.",
+	};
+	struct pass pass = { .conf = conf };
+
+	argp_program_version = "saker " VERSION;
+	argp_err_exit_status = EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &pass);
+	return pass.config_file;
+}
+
+/* --- the interface ------------------------------------------------------------ */
+
+static void list_interfaces(void)
+{
+	struct if_nameindex *all = if_nameindex();
+
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		fprintf(stderr, "%s %s", i == all ? "; there are:" : ",", i->if_name);
+	fputc('\n', stderr);
+	if (all)
+		if_freenameindex(all);
+}
+
+static bool is_loopback(const char *ifname)
+{
+	struct ifreq request = { 0 };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strcpy(request.ifr_name, ifname);
+	bool loopback = fd >= 0 && !ioctl(fd, SIOCGIFFLAGS, &request) &&
+			request.ifr_flags & IFF_LOOPBACK;
+	if (fd >= 0)
+		close(fd);
+	return loopback;
+}
+
+static void find_interface(struct conf *conf)
+{
+	if (!*conf->ifname) {
+		fputs("saker: which interface? -i IFACE", stderr);
+		list_interfaces();
+		exit(EXIT_USAGE);
+	}
+	conf->ifindex = if_nametoindex(conf->ifname);
+	if (!conf->ifindex) {
+		fprintf(stderr, "saker: no interface %s", conf->ifname);
+		list_interfaces();
+		exit(EXIT_TROUBLE);
+	}
+	if (conf->io != CONF_IO_SOCKET && is_loopback(conf->ifname)) {
+		fprintf(stderr,
+			"saker: %s: its traffic never reaches a network card, so there is nothing "
+			"to bypass; use --io=socket, or another interface\n",
+			conf->ifname);
+		exit(EXIT_USAGE);
+	}
+}
+
+void conf_parse(struct conf *conf, int argc, char **argv)
+{
+	static const struct conf defaults = {
+		.port = 8080,
+		.io = CONF_IO_AUTO,
+		.io_cpu = -1,
+		.max_conns = CONNS_DEFAULT,
+		.max_n = N_MAX_DEFAULT,
+		.max_wait_ms = WAIT_MAX_MS,
+		.slice_us = SLICE_US,
+		.max_body = HTTP_BODY_DEFAULT,
+		.header_timeout_ms = HEADER_TIMEOUT_MS,
+		.body_timeout_ms = BODY_TIMEOUT_MS,
+		.idle_timeout_ms = IDLE_TIMEOUT_MS,
+		.stall_ms = STALL_MS,
+		.drain_s = DRAIN_S,
+	};
+
+	/* Once to find --config, again to lay the command line over the file. */
+	*conf = defaults;
+	const char *file = read_arguments(conf, argc, argv);
+	if (file) {
+		*conf = defaults;
+		read_file(conf, file);
+		read_arguments(conf, argc, argv);
+	}
+	find_interface(conf);
+}
+
+static void print_seconds(const char *name, unsigned ms)
+{
+	printf("%s = %u.%03u\n", name, ms / 1000, ms % 1000);
+}
+
+void conf_print(const struct conf *c)
+{
+	printf("interface = %s\nport = %u\n", c->ifname, c->port);
+	for (unsigned i = 0; i < c->addr_count; i++) {
+		char name[INET6_ADDRSTRLEN];
+		printf("addr = %s\n", inet_ntop(AF_INET6, c->addr[i], name, sizeof name));
+	}
+	printf("io = %s\n", io_names[c->io]);
+	if (c->io_cpu >= 0)
+		printf("io-cpu = %d\n", c->io_cpu);
+	printf("max-conns = %u\nmax-n = %" PRIu64 "\nmax-wait-ms = %u\nslice-us = %u\n"
+	       "max-body = %u\n",
+	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->max_body);
+	print_seconds("header-timeout", c->header_timeout_ms);
+	print_seconds("body-timeout", c->body_timeout_ms);
+	print_seconds("idle-timeout", c->idle_timeout_ms);
+	printf("stall-ms = %u\ndrain-s = %u\nfor = %u\n", c->stall_ms, c->drain_s, c->for_s);
+	if (*c->pin_dir)
+		printf("pin-dir = %s\n", c->pin_dir);
+	printf("quiet = %s\n", c->quiet ? "yes" : "no");
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * conf.h - what the user wants
+ *
+ * Place    main reads it first; everybody else sees the struct, complete and
+ *          checked.
+ * Model    Options of the command line (argp), and the same names in a file
+ *          (--config: NAME = VALUE a line, # comments); the command line wins.
+ * Errors   A bad value is refused with the option, the value and the reason;
+ *          usage errors end with exit status 2, an interface or file that
+ *          does not exist with 1.
+ * Units    In the name of each member.
+ */
+#ifndef CONF_H
+#define CONF_H
+
+#include <net/if.h>
+#include "abi.h"
+#include "base.h"
+
+enum { CONF_PATH = 256 };
+
+/* --io: which rungs may be tried. */
+enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_SOCKET };
+
+struct conf {
+	char ifname[IF_NAMESIZE];
+	unsigned ifindex;
+	uint16_t port;
+	unsigned addr_count; /* --addr, repeatable; 0: every address */
+	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
+	enum conf_io io;
+	int io_cpu;          /* -1: first isolated CPU, else the last one */
+	unsigned max_conns;
+	uint64_t max_n;
+	unsigned max_wait_ms;
+	unsigned slice_us;
+	unsigned max_body;   /* bytes */
+	unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms;
+	unsigned stall_ms;
+	unsigned drain_s;
+	unsigned for_s;      /* --for: detach by itself; 0: never */
+	char pin_dir[CONF_PATH]; /* "": the default of stats_pin_dir */
+	bool check;          /* --check: validate and exit */
+	bool quiet;          /* -q */
+};
+
+/* Fill *conf from argv, or print why not and exit. --help and --version exit
+ * with 0. The interface is looked up (it must exist). */
+void conf_parse(struct conf *conf, int argc, char **argv);
+
+/* The settings in the form of a config file, on stdout: what --check shows. */
+void conf_print(const struct conf *conf);
+
+#endif

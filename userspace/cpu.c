@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A kernel list: "2-3,5\n"; empty on most machines. */
+static void isolated_set(cpu_set_t *set)
+{
+	char text[1024];
+	int fd = open("/sys/devices/system/cpu/isolated", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	CPU_ZERO(set);
+	for (char *at = text, *end;; at = end + 1) {
+		long from = strtol(at, &end, 10), to = from;
+		if (end == at)
+			break;
+		if (*end == '-')
+			to = strtol(end + 1, &end, 10);
+		for (long cpu = from; cpu >= 0 && cpu <= to && cpu < CPU_SETSIZE; cpu++)
+			CPU_SET(cpu, set);
+		if (*end != ',')
+			break;
+	}
+}
+
+static int allowed_set(cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	return sched_getaffinity(0, sizeof *set, set) ? -errno : 0;
+}
+
+int cpu_choose(bool *isolated)
+{
+	cpu_set_t alone, allowed;
+	int last = -ENODEV;
+	int err = allowed_set(&allowed);
+
+	*isolated = false;
+	if (err)
+		return err;
+	isolated_set(&alone);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		if (CPU_ISSET(cpu, &alone)) {
+			*isolated = true;
+			return cpu;
+		}
+		last = cpu;
+	}
+	return last;
+}
+
+bool cpu_isolated(int cpu)
+{
+	cpu_set_t set;
+
+	isolated_set(&set);
+	return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+}
+
+bool cpu_allowed(int cpu)
+{
+	cpu_set_t set;
+
+	return !allowed_set(&set) && cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+}
+
+int cpu_pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof set, &set) ? -errno : 0;
+}
+
+static size_t whole_pages(size_t length)
+{
+	return round_up(length, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+void *cpu_pages(size_t length, bool *locked)
+{
+	size_t whole = whole_pages(length);
+	void *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return NULL;
+	/* ONFAULT: a table for 60,000 connections takes no memory before they come. */
+	*locked = !mlock2(pages, whole, MLOCK_ONFAULT);
+	return pages;
+}
+
+void cpu_pages_free(void *pages, size_t length)
+{
+	munmap(pages, whole_pages(length));
+}
+
+uint64_t cpu_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}

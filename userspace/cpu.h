@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cpu.h - one thread, one core, memory that stays
+ *
+ * Place    starter and iothread, before the first packet.
+ * Errors   -errno; nothing is printed here.
+ */
+#ifndef CPU_H
+#define CPU_H
+
+#include "base.h"
+
+/* The CPU for a spinning thread when the user named none: the first of
+ * /sys/devices/system/cpu/isolated that this process may use, else the last
+ * one that it may use. *isolated tells which. */
+int cpu_choose(bool *isolated);
+
+/* Is this CPU in /sys/devices/system/cpu/isolated? */
+bool cpu_isolated(int cpu);
+
+/* May this process run on it? */
+bool cpu_allowed(int cpu);
+
+/* Bind the calling thread to one CPU. */
+int cpu_pin(int cpu);
+
+/* Zeroed pages, shared with children, never swapped once touched
+ * (mlock2 ONFAULT; a refused lock is not an error: *locked says). The length is
+ * rounded up to pages. NULL with errno. */
+void *cpu_pages(size_t length, bool *locked);
+void cpu_pages_free(void *pages, size_t length);
+
+/* CLOCK_MONOTONIC in ns: the clock of bpf_ktime_get_ns. */
+uint64_t cpu_now_ns(void);
+
+#endif

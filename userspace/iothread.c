@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "cpu.h"
+#include "hist.h"
+#include "iothread.h"
+
+enum {
+	/* XDP reads the heartbeat for every frame: writing it each turn would move
+	 * its cache line to and fro. 1 ms is far below --stall-ms (50 at least). */
+	HEARTBEAT_NS = NS_PER_MS,
+	/* A look at the kernel's sockets costs about 0.3 us; without connections
+	 * there it is only for a newcomer, who can wait a little. */
+	SOCK_IDLE_NS = 100 * NS_PER_US,
+	SOCK_BUSY_NS = 10 * NS_PER_US,
+	DATE_NS = 50 * NS_PER_MS,
+	/* Only the socket rung sleeps; its timers are seconds, but the heartbeat
+	 * must show that it lives. */
+	SLEEP_MS = 20,
+};
+/* A connection that the kernel accepted may still be on its way through the
+ * handshake: SYN-ACKs are repeated after 1 and 3 s (RFC 6298). */
+static const uint64_t KERNEL_FREE_NS = 5ull * NS_PER_S;
+
+/* --- what is done now and then --------------------------------------------------- */
+
+static void set_date(struct iothread *io, uint64_t now_ns)
+{
+	struct timespec wall;
+
+	if (now_ns - io->date_ns < DATE_NS)
+		return;
+	io->date_ns = now_ns;
+	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
+	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
+	worker_publish(io->worker);
+	if (io->draining && !worker_live(io->worker))
+		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
+}
+
+/* Tell XDP whether the kernel may hold connections on the port: then it must look
+ * before it redirects. After a stall that was longer than XDP tolerates, SYNs
+ * have gone to the kernel, so that is said before the heartbeat. */
+static void beat(struct iothread *io, uint64_t now_ns)
+{
+	struct steer_live *live = io->now.live;
+	uint64_t gap = now_ns - io->heartbeat_ns;
+
+	if (!live || gap < HEARTBEAT_NS)
+		return;
+	if (io->sock->count || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
+		io->kernel_free_ns = 0;
+	else if (!io->kernel_free_ns)
+		io->kernel_free_ns = now_ns;
+	__atomic_store_n(&live->kernel_flows,
+			 !io->kernel_free_ns || now_ns - io->kernel_free_ns < KERNEL_FREE_NS,
+			 __ATOMIC_RELAXED);
+	io->heartbeat_ns = now_ns;
+	/* release: XDP that sees this beat sees that word too */
+	__atomic_store_n(&live->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+}
+
+static void take_bypass(struct iothread *io)
+{
+	struct bypass *b = atomic_load_explicit(&io->bypass, memory_order_acquire); /* A */
+
+	if (likely(!b) || io->now.stats == b->stats)
+		return;
+	io->now = *b;
+	worker_set_blocks(io->worker, b->stats, b->stages);
+	worker_set_mode(io->worker, b->text);
+	for (unsigned i = 0; i < b->rings; i++)
+		b->ring[i].stats = b->stats;
+	io->turn_ns = 0;
+	io->heartbeat_ns = 0;
+	beat(io, cpu_now_ns());
+	atomic_store_explicit(&io->taken, 1, memory_order_release); /* B */
+}
+
+/* --- the turn ------------------------------------------------------------------------ */
+
+/* Frames in; true if there were any. The clock is read after the pop, so that
+ * no frame is younger than the time that it is given. */
+static bool receive(struct iothread *io)
+{
+	struct ring_frame batch[BATCH_MAX];
+	uint64_t now_ns;
+	bool any = false;
+
+	for (unsigned q = 0; q < io->now.rings; q++) {
+		struct ring *r = &io->now.ring[q];
+		unsigned n = ring_rx(r, batch);
+
+		if (!n)
+			continue;
+		any = true;
+		now_ns = cpu_now_ns();
+		for (unsigned i = 0; i < n; i++) {
+			if (i + 1 < n)
+				__builtin_prefetch(batch[i + 1].data);
+			worker_frame(io->worker, batch[i].data, batch[i].len, batch[i].stamp_ns,
+				     now_ns);
+		}
+		ring_done(r, batch, n);
+	}
+	if (unlikely(any && io->now.mode->rx == PROOF_unproven))
+		io->now.mode->rx = PROOF_proven;
+	return any;
+}
+
+/* Due segments out, on the first ring. */
+static void transmit(struct iothread *io)
+{
+	struct ring *r = &io->now.ring[0];
+	uint64_t sent_ns[RING_COMP], now_ns = cpu_now_ns();
+	unsigned timed = ring_reap(r, sent_ns);
+
+	for (unsigned i = 0; i < timed; i++)
+		hist_record(&io->now.stages->sent, now_ns - sent_ns[i]);
+	while (worker_due(io->worker)) {
+		uint16_t frame;
+		uint8_t *to = ring_reserve(r, &frame);
+		bool answer;
+		size_t len;
+
+		if (!to) {
+			r->stats->tx_no_frame++;
+			break;
+		}
+		len = worker_emit(io->worker, to, FRAME_SIZE, now_ns, &answer);
+		if (!len) {
+			ring_cancel(r, frame);
+			break;
+		}
+		ring_commit(r, frame, len, answer ? now_ns : 0);
+	}
+	ring_tx(r);
+}
+
+static void count_turn(struct iothread *io, uint64_t from_ns, bool busy)
+{
+	struct stats_block *stats = io->now.stats;
+
+	stats->turns++;
+	if (!busy)
+		return;
+	stats->busy_turns++;
+	stats->busy_ns += cpu_now_ns() - from_ns;
+}
+
+/* Spinning: every ring, every turn. */
+static void turn_rings(struct iothread *io)
+{
+	uint64_t now_ns = cpu_now_ns();
+	bool busy = receive(io);
+
+	if (io->turn_ns)
+		hist_record(&io->now.stages->turn_gap, now_ns - io->turn_ns);
+	io->turn_ns = now_ns;
+	if (now_ns - io->sock_ns > (io->sock->count ? SOCK_BUSY_NS : SOCK_IDLE_NS)) {
+		io->sock_ns = now_ns;
+		busy |= sock_poll(io->sock, io->worker, io->now.stats, 0);
+	}
+	busy |= worker_busy(io->worker);
+	worker_admit(io->worker, busy ? cpu_now_ns() : now_ns);
+	if (worker_busy(io->worker)) {
+		worker_compute(io->worker);
+		worker_answer(io->worker, cpu_now_ns());
+	}
+	if (worker_due(io->worker) || io->now.ring[0].in_flight)
+		transmit(io);
+	sock_flush(io->sock, io->worker, io->now.stats);
+	beat(io, now_ns);
+	set_date(io, now_ns);
+	count_turn(io, now_ns, busy);
+}
+
+/* Waiting: the kernel wakes us. */
+static void turn_sockets(struct iothread *io, struct stats_block *stats)
+{
+	sock_poll(io->sock, io->worker, stats, worker_busy(io->worker) ? 0 : SLEEP_MS);
+	worker_admit(io->worker, cpu_now_ns());
+	worker_compute(io->worker);
+	worker_answer(io->worker, cpu_now_ns());
+	sock_flush(io->sock, io->worker, stats);
+	beat(io, cpu_now_ns());
+	set_date(io, cpu_now_ns());
+}
+
+static void start_drain(struct iothread *io)
+{
+	io->draining = true;
+	sock_stop(io->sock);
+	worker_drain(io->worker, cpu_now_ns());
+}
+
+static void *run(void *arg)
+{
+	struct iothread *io = arg;
+	int stop;
+
+	while ((stop = atomic_load_explicit(&io->stop, memory_order_acquire)) != IO_STOP) { /* C */
+		take_bypass(io);
+		if (stop == IO_DRAIN && !io->draining)
+			start_drain(io);
+		if (io->now.rings)
+			turn_rings(io);
+		else
+			turn_sockets(io, io->now.stats);
+	}
+	worker_publish(io->worker);
+	return NULL;
+}
+
+/* --- the starter's side ------------------------------------------------------------------ */
+
+int iothread_start(struct iothread *io)
+{
+	pthread_attr_t attr;
+	cpu_set_t cpus;
+	int error;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(io->cpu, &cpus);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
+	error = pthread_create(&io->thread, &attr, run, io);
+	pthread_attr_destroy(&attr);
+	if (error)
+		fprintf(stderr, "saker: cannot start the I/O thread on CPU %d: %s\n", io->cpu,
+			strerror(error));
+	else
+		pthread_setname_np(io->thread, "saker-io");
+	return -error;
+}
+
+void iothread_give(struct iothread *io, struct bypass *bypass)
+{
+	struct timespec pause = { .tv_nsec = 50 * NS_PER_US };
+
+	atomic_store_explicit(&io->bypass, bypass, memory_order_release); /* A */
+	sock_wake(io->sock);
+	while (!atomic_load_explicit(&io->taken, memory_order_acquire)) /* B */
+		nanosleep(&pause, NULL);
+}
+
+void iothread_drain(struct iothread *io)
+{
+	atomic_store_explicit(&io->stop, IO_DRAIN, memory_order_release); /* C */
+	sock_wake(io->sock);
+}
+
+bool iothread_drained(struct iothread *io)
+{
+	return atomic_load_explicit(&io->drained, memory_order_acquire); /* D */
+}
+
+void iothread_stop(struct iothread *io)
+{
+	atomic_store_explicit(&io->stop, IO_STOP, memory_order_release); /* C */
+	sock_wake(io->sock);
+	pthread_join(io->thread, NULL);
+}

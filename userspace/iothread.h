@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * iothread.h - the thread that never sleeps
+ *
+ * Place    Turns the worker between the rings and the kernel's sockets, on one
+ *          core. The starter makes it before anything is loaded, so that the
+ *          socket rung answers at once, and gives it the rings when the bypass
+ *          is there.
+ * Model    Without rings it waits in epoll. With rings it spins: a look at every
+ *          ring each turn, a look at the sockets now and then.
+ * Owner    From iothread_give on the rings, and the thread's blocks in the maps,
+ *          are the thread's alone.
+ * Threads  These words are shared with the starter, each with one writer:
+ *
+ *            starter                          I/O thread
+ *            fill *bypass                     load bypass       (acquire, A)
+ *            store bypass  (release, A)       use it
+ *                                             store taken       (release, B)
+ *            load taken    (acquire, B)       ...
+ *            store stop    (release, C)       load stop         (acquire, C)
+ *                                             store drained     (release, D)
+ *            load drained  (acquire, D)
+ */
+#ifndef IOTHREAD_H
+#define IOTHREAD_H
+
+#include <pthread.h>
+#include "abi.h"
+#include "conf.h"
+#include "ring.h"
+#include "sock.h"
+#include "worker.h"
+
+/* What the starter hands over when the maps are there; rings may be none. */
+struct bypass {
+	struct ring *ring;
+	unsigned rings;
+	struct steer_live *live;
+	struct mode *mode; /* the thread says in it when the first frame came */
+	struct stats_block *stats;
+	struct stage_block *stages;
+	const char *text; /* the mode, for /healthz */
+};
+
+enum iothread_stop { IO_RUN, IO_DRAIN, IO_STOP };
+
+struct iothread {
+	const struct conf *conf;
+	int cpu;
+	struct sock *sock;
+	struct worker *worker;
+	pthread_t thread;
+
+	struct bypass *_Atomic bypass;
+	_Atomic int taken;
+	_Atomic int stop; /* enum iothread_stop */
+	_Atomic int drained;
+
+	/* the thread's own */
+	struct bypass now;     /* what it took; rings 0 until then */
+	uint64_t turn_ns;      /* when it looked at the rings last */
+	uint64_t heartbeat_ns, sock_ns, date_ns;
+	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
+	bool draining;
+};
+
+/* Start the thread on its CPU. 0 or -errno, reported. */
+int iothread_start(struct iothread *io);
+
+/* Hand over; returns when the thread has taken it. */
+void iothread_give(struct iothread *io, struct bypass *bypass);
+
+/* No new connections, no new requests; then ask until all are over. */
+void iothread_drain(struct iothread *io);
+bool iothread_drained(struct iothread *io);
+
+/* Stop and join. */
+void iothread_stop(struct iothread *io);
+
+#endif

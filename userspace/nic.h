@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * nic.h - what the kernel knows of the interface
+ *
+ * Place    The starter asks before it attaches anything.
+ * Errors   0 or -errno, reported here on stderr.
+ */
+#ifndef NIC_H
+#define NIC_H
+
+#include "base.h"
+
+struct nic {
+	uint8_t mac[6];
+	bool has_ip4;
+	uint8_t ip4[4];     /* the first address */
+	unsigned mtu;
+	unsigned rx_queues; /* in use now */
+	bool up;
+};
+
+int nic_ask(struct nic *nic, const char *ifname);
+
+/* A frame that proves by its completion that we can send, and disturbs nobody:
+ * an ARP probe for our own address (RFC 5227 1.1: sender address 0), or, without
+ * IPv4, a frame to ourselves with the EtherType for local experiments. Returns
+ * its length. */
+enum { NIC_PROBE_LEN = 60 };
+size_t nic_probe(const struct nic *nic, uint8_t frame[NIC_PROBE_LEN]);
+
+#endif

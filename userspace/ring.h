@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ring.h - one AF_XDP socket: UMEM, four rings, and who owns each frame
+ *
+ * Place    The starter opens one for each RX queue; then the I/O thread alone
+ *          uses it. Set up by our own few system calls, since libxdp's cannot
+ *          adopt what already exists; the rings are moved by libxdp's inline
+ *          calls, which have the acquire and release that Arm needs.
+ * Owner    Every frame has one owner at any time, and only ring.c moves it:
+ *
+ *            RX frames   FILL --kernel--> RX --ring_rx--> HELD --ring_done--> FILL
+ *            TX frames   FREE --ring_reserve--> HELD --ring_commit--> TX --ring_reap--> FREE
+ *
+ *          A TX frame is free only when its completion has come (A12), so a
+ *          retransmission is a new frame.
+ * Threads  One at a time.
+ * Limits   RING_* of limits.h. Only a ring opened with tx can send: one I/O
+ *          thread sends all on its first ring.
+ *
+ * Memory order (net/xdp/xsk_queue.h has the whole table); user space is
+ *   producer of FILL and TX           consumer of RX and COMPLETION
+ *   write descriptor                  load producer index   (acquire, A)
+ *   store producer index (release, B) read descriptor
+ *                                     store consumer index  (release, C)
+ * A pairs with the kernel's release of a filled entry, B with its acquire before
+ * it reads ours, C tells it that the entry may be overwritten.
+ */
+#ifndef RING_H
+#define RING_H
+
+#include <xdp/xsk.h>
+#include "abi.h"
+#include "base.h"
+
+/* Counters of the I/O thread's block that a ring moves. */
+struct ring {
+	int fd;
+	unsigned queue;
+	bool zero_copy;
+	uint8_t *umem;
+	size_t umem_len;
+	struct xsk_ring_prod fill, tx;
+	struct xsk_ring_cons rx, comp;
+	void *map[4]; /* of fill, comp, rx, tx */
+	size_t map_len[4];
+	struct stats_block *stats; /* never NULL while frames move */
+	/* TX frames */
+	uint16_t free[RING_FRAMES - RING_FILL];
+	unsigned free_count;
+	unsigned in_flight;   /* given to TX, not completed */
+	unsigned unsubmitted; /* reserved descriptors since the last ring_tx */
+	uint64_t sent_ns[RING_FRAMES]; /* when it was given to TX, if it carries an answer */
+	uint8_t owner[RING_FRAMES];
+};
+
+struct ring_frame {
+	uint8_t *data;
+	uint32_t len;
+	uint16_t frame;
+	uint64_t stamp_ns; /* of the XDP program; 0: none */
+};
+
+struct ring_options {
+	const char *ifname;
+	unsigned ifindex;
+	unsigned queue;
+	bool tx;
+	bool zero_copy; /* bind with XDP_ZEROCOPY, else XDP_COPY */
+};
+
+/* 0 or -errno; silent for -EOPNOTSUPP and its kin when zero-copy was asked for,
+ * since copy is tried next. Fill is populated before bind. */
+int ring_open(struct ring *r, const struct ring_options *o);
+void ring_close(struct ring *r);
+
+/* Send one frame and wait for its completion; 0, or -ETIMEDOUT. */
+int ring_test_send(struct ring *r, const void *frame, size_t len, unsigned timeout_ms);
+
+/* Up to BATCH_MAX received frames; each goes back by ring_done, in any order. */
+unsigned ring_rx(struct ring *r, struct ring_frame batch[BATCH_MAX]);
+void ring_done(struct ring *r, const struct ring_frame *batch, unsigned n);
+
+/* A free frame of FRAME_SIZE bytes to write to, or NULL; then either of the
+ * two below. */
+uint8_t *ring_reserve(struct ring *r, uint16_t *frame);
+/* sent_ns: now, if ring_reap shall say how long it took; else 0. */
+void ring_commit(struct ring *r, uint16_t frame, size_t len, uint64_t sent_ns);
+void ring_cancel(struct ring *r, uint16_t frame);
+
+/* Make what was committed visible and wake the kernel if it wants it. Also
+ * without anything new while frames are on the ring: a kick may have failed. */
+void ring_tx(struct ring *r);
+
+/* Take completions back. Returns how many of them had a sent_ns, and those. */
+unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP]);
+
+/* Panics unless every frame has exactly one owner. */
+void ring_check(const struct ring *r);
+
+#endif

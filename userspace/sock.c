@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "cpu.h"
+#include "sock.h"
+
+/* In epoll's data, where a connection has its id. */
+#define LISTENER 0x80000000u
+#define WAKE 0x40000000u
+
+enum { EVENTS = 64, BACKLOG = 1024 };
+
+/* --- listening ------------------------------------------------------------------- */
+
+static int fail(const struct conf *conf, const char *what)
+{
+	int error = -errno;
+
+	fprintf(stderr, "saker: port %u: %s: %s%s\n", conf->port, what, strerror(-error),
+		error == -EADDRINUSE ? ": stop the program that has it (ss -ltnp), or choose "
+				       "another with --port" :
+		error == -EACCES ? ": ports below 1024 need CAP_NET_BIND_SERVICE" : "");
+	return error;
+}
+
+static const uint8_t any[16];
+
+/* IPv4 addresses are mapped: an IPv6 socket takes both (RFC 3493 3.7). */
+static int listen_on(struct sock *s, const struct conf *conf, const uint8_t address[16])
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(conf->port) };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(conf->port) };
+	struct sockaddr *name = (struct sockaddr *)&to;
+	socklen_t size = sizeof to;
+	int fd, no = 0, yes = 1;
+
+	memcpy(&to.sin6_addr, address, 16);
+	fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 && errno == EAFNOSUPPORT) { /* a kernel without IPv6 */
+		memcpy(&to4.sin_addr, address + 12, 4);
+		name = (struct sockaddr *)&to4;
+		size = sizeof to4;
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	}
+	if (fd < 0)
+		return fail(conf, "socket");
+	s->listen_fd[s->listeners++] = fd;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+	/* Connections of an earlier run in TIME-WAIT do not keep the port. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	if (bind(fd, name, size) < 0)
+		return fail(conf, "bind");
+	if (listen(fd, BACKLOG) < 0)
+		return fail(conf, "listen");
+	return 0;
+}
+
+static int watch_always(struct sock *s, const struct conf *conf, int fd, uint32_t who)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = who };
+
+	if (fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
+		return fail(conf, "epoll");
+	return 0;
+}
+
+int sock_open(struct sock *s, const struct conf *conf, int *fd, uint32_t *events)
+{
+	int error = 0;
+
+	*s = (struct sock){ .fd = fd, .events = events, .first_id = conf->max_conns };
+	for (unsigned i = 0; i < SOCKS_DEFAULT; i++)
+		fd[i] = -1;
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	error = watch_always(s, conf, s->wake_fd, WAKE);
+	if (!conf->addr_count && !error)
+		error = listen_on(s, conf, any);
+	for (unsigned i = 0; i < conf->addr_count && !error; i++)
+		error = listen_on(s, conf, conf->addr[i]);
+	for (unsigned i = 0; i < s->listeners && !error; i++)
+		error = watch_always(s, conf, s->listen_fd[i], LISTENER | i);
+	if (error)
+		sock_close(s);
+	return error;
+}
+
+void sock_stop(struct sock *s)
+{
+	while (s->listeners)
+		close(s->listen_fd[--s->listeners]);
+}
+
+void sock_close(struct sock *s)
+{
+	sock_stop(s);
+	for (unsigned i = 0; i < SOCKS_DEFAULT; i++)
+		if (s->fd[i] >= 0)
+			close(s->fd[i]);
+	close(s->wake_fd);
+	close(s->epoll_fd);
+}
+
+void sock_wake(struct sock *s)
+{
+	uint64_t one = 1;
+
+	(void)!write(s->wake_fd, &one, sizeof one); /* full is awake enough */
+}
+
+static void woken(struct sock *s)
+{
+	uint64_t times;
+
+	(void)!read(s->wake_fd, &times, sizeof times);
+}
+
+/* --- connections -------------------------------------------------------------------- */
+
+static void watch(struct sock *s, uint16_t id, int op, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.u32 = id };
+	unsigned i = id - s->first_id;
+
+	if (op == EPOLL_CTL_MOD && s->events[i] == events)
+		return;
+	s->events[i] = events;
+	epoll_ctl(s->epoll_fd, op, s->fd[i], &e);
+}
+
+static void drop(struct sock *s, struct worker *w, struct stats_block *stats, uint16_t id)
+{
+	unsigned i = id - s->first_id;
+
+	close(s->fd[i]); /* leaves epoll by itself */
+	s->fd[i] = -1;
+	s->count--;
+	stats->sock_closed++;
+	worker_gone(w, id);
+}
+
+static void take_new(struct sock *s, struct worker *w, struct stats_block *stats, int listen_fd)
+{
+	int fd, yes = 1;
+
+	while ((fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+		uint16_t id = worker_open(w, cpu_now_ns());
+
+		if (id == WORKER_NONE) {
+			stats->sock_refused++;
+			close(fd);
+			continue;
+		}
+		/* Answers are whole when they are written: nothing to wait for. */
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+		stats->sock_accepted++;
+		s->fd[id - s->first_id] = fd;
+		s->count++;
+		watch(s, id, EPOLL_CTL_ADD, EPOLLIN);
+	}
+}
+
+/* After our FIN: what comes is thrown away, until the peer's FIN. */
+static ssize_t discard(int fd)
+{
+	char bytes[4096];
+
+	return recv(fd, bytes, sizeof bytes, 0);
+}
+
+static void read_from(struct sock *s, struct worker *w, struct stats_block *stats, uint16_t id)
+{
+	int fd = s->fd[id - s->first_id];
+	uint8_t *to = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (worker_closing(w, id)) {
+		n = discard(fd);
+	} else {
+		to = worker_room(w, id, &room);
+		if (!to) { /* until worker_ready names it */
+			watch(s, id, EPOLL_CTL_MOD, s->events[id - s->first_id] & ~(uint32_t)EPOLLIN);
+			return;
+		}
+		n = recv(fd, to, room, 0);
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0)
+		drop(s, w, stats, id);
+	else if (n == 0) {
+		watch(s, id, EPOLL_CTL_MOD, s->events[id - s->first_id] & ~(uint32_t)EPOLLIN);
+		worker_eof(w, id, cpu_now_ns());
+	} else if (to) {
+		worker_read(w, id, (size_t)n, cpu_now_ns());
+	}
+}
+
+/* Write what is there. False: the connection broke. */
+static bool write_to(struct sock *s, struct worker *w, uint16_t id)
+{
+	int fd = s->fd[id - s->first_id];
+	const struct buf *out = worker_out(w, id);
+	ssize_t n = 0;
+
+	while (out->len && n >= 0) {
+		n = send(fd, buf_bytes(out), out->len, MSG_NOSIGNAL);
+		if (n > 0)
+			worker_sent(w, id, (size_t)n, cpu_now_ns());
+	}
+	return n >= 0 || errno == EAGAIN;
+}
+
+/* Do for one connection what its session wants now. */
+static void settle(struct sock *s, struct worker *w, struct stats_block *stats, uint16_t id)
+{
+	bool alive = write_to(s, w, id), pending = worker_out(w, id)->len;
+
+	if (!alive || (worker_over(w, id) && !pending)) {
+		drop(s, w, stats, id);
+		return;
+	}
+	if (worker_closing(w, id) && !pending)
+		shutdown(s->fd[id - s->first_id], SHUT_WR);
+	watch(s, id, EPOLL_CTL_MOD,
+	      (worker_eof_seen(w, id) ? 0 : (uint32_t)EPOLLIN) | (pending ? (uint32_t)EPOLLOUT : 0));
+}
+
+void sock_flush(struct sock *s, struct worker *w, struct stats_block *stats)
+{
+	uint16_t id;
+
+	while ((id = worker_ready(w)) != WORKER_NONE)
+		settle(s, w, stats, id);
+}
+
+bool sock_poll(struct sock *s, struct worker *w, struct stats_block *stats, int timeout_ms)
+{
+	struct epoll_event e[EVENTS];
+	int n = epoll_wait(s->epoll_fd, e, EVENTS, timeout_ms);
+
+	for (int i = 0; i < n; i++) {
+		uint32_t who = e[i].data.u32;
+
+		if (who & LISTENER)
+			take_new(s, w, stats, s->listen_fd[who & ~LISTENER]);
+		else if (who == WAKE)
+			woken(s);
+		else if (s->fd[who - s->first_id] < 0)
+			continue; /* closed by an earlier event of this batch */
+		else if (e[i].events & EPOLLOUT)
+			settle(s, w, stats, (uint16_t)who);
+		else
+			read_from(s, w, stats, (uint16_t)who);
+	}
+	return n > 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * stats.h - names, sums and the summary of what the maps hold
+ *
+ * Place    The starter computes the summary with it each second; the tools
+ *          read pinned maps with it. Edge; needs libbpf, not the skeleton.
+ * Model    abi.h says what is in the maps. Here are the words for it, where it
+ *          is pinned, the sum over writers, and a reader that believes a map
+ *          only after it has checked type, size and version.
+ * Owner    Blocks in maps are their writers'; all here only reads them. Only
+ *          the summary is written here, by whoever calls stats_summarize.
+ * Threads  Sums and summaries may be taken while writers write. A struct
+ *          stats_before belongs to one caller.
+ * Units    ns of CLOCK_MONOTONIC.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include "base.h"
+#include "abi.h"
+
+/* --- words ---------------------------------------------------------------- */
+struct stats_text {
+	const char *name, *help;
+};
+extern const struct stats_text stats_counters[STATS_COUNT];
+extern const struct stats_text stats_stages[STAGES];
+
+/* "unknown" for a number that has no word: maps may come from anywhere. */
+const char *stats_rung_name(enum abi_rung rung);
+const char *stats_copy_name(enum abi_copy copy);
+const char *stats_state_name(enum abi_state state);
+const char *stats_proof_name(enum abi_proof proof);
+
+/* "xdp-native, copy, eth0:8080": the mode really in effect, in a line. */
+void stats_mode_text(char *text, size_t size, const struct mode *mode);
+
+/* --- where ---------------------------------------------------------------- */
+#define STATS_BPFFS "/sys/fs/bpf"
+#define STATS_ROOT STATS_BPFFS "/saker"
+
+/* The directory of an interface's maps: STATS_ROOT/IFNAME, and @INODE after it
+ * outside the initial network namespace, where the same name may stand for many
+ * interfaces. A dot (eth0.100) becomes a colon: bpffs keeps dots for itself and
+ * no interface name has a colon. 0, or -errno. */
+int stats_pin_dir(char *dir, size_t size, const char *ifname);
+
+/* --- sums ----------------------------------------------------------------- */
+static inline uint64_t stats_value(const struct stats_block *block, uint32_t index)
+{
+	return ((const uint64_t *)block)[index];
+}
+
+static inline struct hist *stats_stage(struct stage_block *block, uint32_t stage)
+{
+	return (struct hist *)block + stage;
+}
+
+/* The sum over all writers. */
+void stats_sum(struct stats_block *out, const struct stats_block *blocks, uint32_t count);
+
+/* Requests that were answered, whatever the answer. */
+uint64_t stats_requests(const struct stats_block *sum);
+
+/* --- the summary ----------------------------------------------------------- */
+/* What the writers write, as the starter has it mapped. */
+struct stats_view {
+	const struct mode *mode;
+	const struct stats_block *counters;
+	uint32_t counter_blocks;
+	const struct stage_block *stages;
+	uint32_t stage_blocks;
+};
+
+/* The state of a second ago. Zeroed before the first call. 148 KB. */
+struct stats_before {
+	uint64_t at_ns;
+	uint64_t requests;
+	struct stage_block stages;
+};
+
+/* Bring the summary up to date and remember the state for the next call. The
+ * first span starts at mode->started_ns. Takes about 0.2 ms. */
+void stats_summarize(struct summary *out, struct stats_before *before,
+		     const struct stats_view *view, uint64_t now_ns);
+
+/* --- the reader ------------------------------------------------------------ */
+struct stats_report {
+	uint64_t now_ns; /* when it was read */
+	struct mode mode;
+	struct steer_live live;
+	struct stats_block counters; /* sum over writers */
+	struct stage_block stages;
+	struct summary summary;
+};
+
+/* Read all that is pinned in dir, by read-only descriptors and lookups; nothing
+ * is written or mapped. Works on what a crashed responder left. 0, or -errno
+ * with the reason and the cure in error (one line without its end). */
+int stats_load(struct stats_report *out, const char *dir, char *error, size_t size);
+
+#endif

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_link.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include "steer.h"
+#include "stats.h"
+#include "steer.skel.h"
+
+/* The name of the program as the kernel shows it; of libxdp's dispatcher too. */
+#define OUR_PROGRAM "saker_steer"
+#define DISPATCHER "xdp_dispatcher"
+
+static const char *const map_names[] = { "config", "live",    "mode",    "counters",
+					 "stages", "summary", "xsks_map" };
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct steer *s, int error,
+							const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fprintf(stderr, "saker: %s: %s\n", s->ifname, text);
+	return error;
+}
+
+/* --- who is there already --------------------------------------------------- */
+
+/* The name of a process, "" when there is none. */
+static void process_name(char name[32], const char *path)
+{
+	FILE *file = fopen(path, "re");
+	if (!file || !fgets(name, 32, file))
+		name[0] = '\0';
+	if (file)
+		fclose(file);
+}
+
+/* The responder whose maps are pinned there, 0 when it does not run. A crashed
+ * one's number may have gone to somebody else: then the names differ. */
+static unsigned pinned_pid(const char *dir)
+{
+	char path[CONF_PATH + 16], theirs[32], ours[32];
+	struct mode mode = { .pid = 0 };
+	struct bpf_map_info info = { .type = 0 };
+	__u32 key = 0, size = sizeof info;
+
+	snprintf(path, sizeof path, "%s/mode", dir);
+	int fd = bpf_obj_get(path);
+	if (fd < 0)
+		return 0;
+	bool known = !bpf_obj_get_info_by_fd(fd, &info, &size) && info.value_size == sizeof mode &&
+		     !bpf_map_lookup_elem(fd, &key, &mode) && mode.version == ABI_VERSION;
+	close(fd);
+	if (!known || mode.pid == 0 || mode.pid == (unsigned)getpid())
+		return 0;
+
+	snprintf(path, sizeof path, "/proc/%u/comm", mode.pid);
+	process_name(theirs, path);
+	process_name(ours, "/proc/self/comm");
+	return ours[0] && !strcmp(ours, theirs) ? mode.pid : 0;
+}
+
+/* The BPF link that holds the program on the interface; 0: netlink did it. */
+static unsigned link_of(unsigned ifindex, unsigned prog_id)
+{
+	__u32 id = 0;
+	while (!bpf_link_get_next_id(id, &id)) {
+		struct bpf_link_info info = { .type = 0 };
+		__u32 size = sizeof info;
+		int fd = bpf_link_get_fd_by_id(id);
+		if (fd < 0)
+			continue;
+		int error = bpf_obj_get_info_by_fd(fd, &info, &size);
+		close(fd);
+		if (!error && info.type == BPF_LINK_TYPE_XDP && info.prog_id == prog_id &&
+		    info.xdp.ifindex == ifindex)
+			return id;
+	}
+	return 0;
+}
+
+/* `xdp off` alone takes the mode that the driver would choose, not the one that
+ * is in use. */
+static const char *ip_word(const struct bpf_xdp_query_opts *query)
+{
+	if (query->drv_prog_id)
+		return "xdpdrv";
+	if (query->skb_prog_id)
+		return "xdpgeneric";
+	return query->hw_prog_id ? "xdpoffload" : "xdp";
+}
+
+static int refuse_program(const struct steer *s, unsigned prog_id, const char *word)
+{
+	struct bpf_prog_info info = { .type = 0 };
+	__u32 size = sizeof info;
+	char cure[64];
+	int fd = bpf_prog_get_fd_by_id(prog_id);
+	if (fd >= 0) {
+		bpf_obj_get_info_by_fd(fd, &info, &size);
+		close(fd);
+	}
+	unsigned link_id = link_of(s->ifindex, prog_id);
+	if (link_id)
+		snprintf(cure, sizeof cure, "bpftool link detach id %u", link_id);
+	else
+		snprintf(cure, sizeof cure, "ip link set dev %s %s off", s->ifname, word);
+
+	if (!strcmp(info.name, OUR_PROGRAM))
+		return refuse(s, -EBUSY,
+			      "another saker steers this interface (program id %u): "
+			      "stop it, or `%s`",
+			      prog_id, cure);
+	if (!strcmp(info.name, DISPATCHER))
+		return refuse(s, -EBUSY,
+			      "libxdp's dispatcher (%s, program id %u) is attached: "
+			      "`xdp-loader unload %s --all`",
+			      info.name, prog_id, s->ifname);
+	return refuse(s, -EBUSY, "another XDP program (%s, id %u) is attached: `%s`",
+		      info.name[0] ? info.name : "no name", prog_id, cure);
+}
+
+/* An interface holds one native and one generic program, never both by our
+ * doing: whichever is there, we stay away. */
+static int check_alone(const struct steer *s)
+{
+	unsigned pid = pinned_pid(s->pin_dir);
+	if (pid)
+		return refuse(s, -EBUSY, "another saker runs here: stop process %u first", pid);
+
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int error = bpf_xdp_query((int)s->ifindex, 0, &query);
+	if (error)
+		return refuse(s, error, "cannot ask for its XDP program: %s", strerror(-error));
+	unsigned id = query.drv_prog_id ?: query.skb_prog_id ?: query.hw_prog_id ?: query.prog_id;
+	return id ? refuse_program(s, id, ip_word(&query)) : 0;
+}
+
+/* --- pins --------------------------------------------------------------------- */
+
+/* The part of the path that exists must be in a BPF file system. Remember how
+ * much of it was there, so that no more is removed at the end. */
+static int check_bpffs(struct steer *s)
+{
+	char path[CONF_PATH];
+	struct statfs fs;
+	memcpy(path, s->pin_dir, sizeof path);
+	while (statfs(path, &fs)) {
+		char *slash = strrchr(path, '/');
+		if (errno != ENOENT || !slash || slash == path)
+			return refuse(s, -errno, "%s: %s", path, strerror(errno));
+		*slash = '\0';
+	}
+	s->pin_keep = strlen(path);
+	if (fs.f_type != BPF_FS_MAGIC)
+		return refuse(s, -ENODEV,
+			      "%s is no BPF file system: "
+			      "`mount -t bpf bpf " STATS_BPFFS "`",
+			      path);
+	return 0;
+}
+
+static void unpin(struct steer *s)
+{
+	char path[CONF_PATH + 16];
+	for (size_t i = 0; i < array_size(map_names); i++) {
+		snprintf(path, sizeof path, "%s/%s", s->pin_dir, map_names[i]);
+		unlink(path);
+	}
+	/* The last directory is ours in any case, a crashed one may have made it;
+	 * so is saker/, unless another interface has pins in it. */
+	memcpy(path, s->pin_dir, sizeof s->pin_dir);
+	while (!rmdir(path)) {
+		char *slash = strrchr(path, '/');
+		if (!slash)
+			break;
+		*slash = '\0';
+		if (strlen(path) <= s->pin_keep && strcmp(path, STATS_ROOT))
+			break;
+	}
+}
+
+static int make_dirs(const struct steer *s)
+{
+	char path[CONF_PATH];
+	memcpy(path, s->pin_dir, sizeof path);
+	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+static int pin(struct steer *s, const struct bpf_object *object)
+{
+	char path[CONF_PATH + 16];
+	unpin(s); /* of a crashed responder; check_alone says that it is gone */
+	int error = make_dirs(s);
+	for (int tries = 0; error == -ENOENT && tries < 3; tries++)
+		error = make_dirs(s); /* another saker just removed an empty saker/ */
+	if (error)
+		return refuse(s, error, "mkdir %s: %s", s->pin_dir, strerror(-error));
+	for (size_t i = 0; !error && i < array_size(map_names); i++) {
+		snprintf(path, sizeof path, "%s/%s", s->pin_dir, map_names[i]);
+		int fd = bpf_object__find_map_fd_by_name(object, map_names[i]);
+		if (bpf_obj_pin(fd, path))
+			error = refuse(s, -errno, "pin %s: %s", path, strerror(errno));
+	}
+	if (error)
+		unpin(s);
+	return error;
+}
+
+static int choose_dir(struct steer *s, const struct conf *conf)
+{
+	int error = 0;
+	if (conf->pin_dir[0])
+		memcpy(s->pin_dir, conf->pin_dir, sizeof s->pin_dir);
+	else
+		error = stats_pin_dir(s->pin_dir, sizeof s->pin_dir, conf->ifname);
+	if (error)
+		return refuse(s, error, "no name for its directory of pins: %s", strerror(-error));
+	for (size_t end = strlen(s->pin_dir); end > 1 && s->pin_dir[end - 1] == '/'; end--)
+		s->pin_dir[end - 1] = '\0';
+	if (s->pin_dir[0] != '/')
+		return refuse(s, -EINVAL, "--pin-dir %s: give an absolute path", s->pin_dir);
+	return check_bpffs(s);
+}
+
+/* --- load ----------------------------------------------------------------------- */
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+/* libbpf says only that it failed: ask why, now that time does not matter. */
+static int refuse_load(const struct steer *s, int error)
+{
+	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0 && errno == EAFNOSUPPORT)
+		return refuse(s, -EAFNOSUPPORT,
+			      "this kernel has no AF_XDP: it needs CONFIG_XDP_SOCKETS=y");
+	if (fd >= 0)
+		close(fd);
+	if (error == -EPERM || error == -EACCES)
+		return refuse(s, -EPERM,
+			      "may not load BPF: run as root, or give CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN "
+			      "and CAP_NET_RAW");
+	return refuse(s, error,
+		      "the XDP program does not load: %s "
+		      "(it needs Linux 5.18): SAKER_BPF_LOG=1 shows the kernel's reason",
+		      strerror(-error));
+}
+
+static void tell(struct steer_config *config, const struct conf *conf, const uint8_t mac[6])
+{
+	*config = (struct steer_config){
+		.version = ABI_VERSION,
+		.port = conf->port,
+		.port_be = __builtin_bswap16(conf->port),
+		.addr_count = (uint16_t)conf->addr_count,
+		.stall_ns = (uint64_t)conf->stall_ms * NS_PER_MS,
+		.grace_ns = (uint64_t)STEER_GRACE_MS * NS_PER_MS,
+	};
+	must(conf->addr_count <= STEER_ADDRS_MAX);
+	memcpy(config->mac, mac, sizeof config->mac);
+	memcpy(config->addr, conf->addr, sizeof config->addr);
+}
+
+static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf,
+		const uint8_t mac[6])
+{
+	struct steer_config config;
+	__u32 key = 0;
+	int cpus = libbpf_num_possible_cpus();
+	if (cpus < 1 || cpus > ABI_CPUS_MAX)
+		return refuse(s, -E2BIG,
+			      "%d possible CPUs: this build counts for 1 to %d "
+			      "(possible_cpus= at boot)",
+			      cpus, ABI_CPUS_MAX);
+	s->counter_blocks = ABI_THREADS + (unsigned)cpus;
+
+	tell(&config, conf, mac);
+	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
+	int error = bpf_map__set_max_entries(skel->maps.counters, s->counter_blocks);
+	if (!error)
+		error = steer_bpf__load(skel);
+	if (!error)
+		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
+	return error ? refuse_load(s, error) : 0;
+}
+
+/* --- the mapped blocks ------------------------------------------------------------ */
+
+/* The kernel lays elements out at multiples of 8 bytes and maps whole pages. */
+static size_t map_bytes(size_t value, size_t entries)
+{
+	return round_up(round_up(value, 8) * entries, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* Populated: the I/O thread's first count must not fault. */
+static void *map_block(const struct bpf_map *map, size_t value, size_t entries)
+{
+	void *at = mmap(NULL, map_bytes(value, entries), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int map_blocks(struct steer *s, const struct steer_bpf *skel)
+{
+	s->live = map_block(skel->maps.live, sizeof *s->live, 1);
+	s->mode = map_block(skel->maps.mode, sizeof *s->mode, 1);
+	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
+	s->stages = map_block(skel->maps.stages, sizeof *s->stages, ABI_THREADS);
+	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
+	if (!s->live || !s->mode || !s->counters || !s->stages || !s->summary)
+		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
+	return 0;
+}
+
+static void unmap_block(void *at, size_t value, size_t entries)
+{
+	if (at)
+		munmap(at, map_bytes(value, entries));
+}
+
+static void unmap_blocks(struct steer *s)
+{
+	unmap_block(s->live, sizeof *s->live, 1);
+	unmap_block(s->mode, sizeof *s->mode, 1);
+	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
+	unmap_block(s->stages, sizeof *s->stages, ABI_THREADS);
+	unmap_block(s->summary, sizeof *s->summary, 1);
+}
+
+/* --- open to close ------------------------------------------------------------------ */
+
+static int keep_fd(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+{
+	*s = (struct steer){ .ifname = conf->ifname,
+			     .ifindex = conf->ifindex,
+			     .prog_fd = -1,
+			     .xsks_fd = -1,
+			     .link_fd = -1 };
+	if (!getenv("SAKER_BPF_LOG"))
+		libbpf_set_print(silent);
+
+	int error = choose_dir(s, conf);
+	if (!error)
+		error = check_alone(s);
+	if (error)
+		return error;
+
+	struct steer_bpf *skel = steer_bpf__open();
+	if (!skel)
+		return refuse_load(s, -errno);
+	error = load(s, skel, conf, mac);
+	if (error)
+		goto destroy_skel;
+	error = map_blocks(s, skel);
+	if (error)
+		goto unmap;
+	s->prog_fd = keep_fd(bpf_program__fd(skel->progs.saker_steer));
+	s->xsks_fd = keep_fd(bpf_map__fd(skel->maps.xsks_map));
+	if (s->prog_fd < 0 || s->xsks_fd < 0) {
+		error = refuse(s, -errno, "no more descriptors: %s", strerror(errno));
+		goto close_fds;
+	}
+	error = pin(s, skel->obj);
+	if (error)
+		goto close_fds;
+	steer_bpf__destroy(skel);
+	return 0;
+
+close_fds:
+	steer_leave(s);
+unmap:
+	unmap_blocks(s);
+destroy_skel:
+	steer_bpf__destroy(skel);
+	return error;
+}
+
+int steer_attach(struct steer *s, bool native)
+{
+	const char *word = native ? "xdp-native" : "xdp-generic";
+	LIBBPF_OPTS(bpf_link_create_opts, opts,
+		    .flags = native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
+	must(s->link_fd < 0);
+	s->link_fd = bpf_link_create(s->prog_fd, (int)s->ifindex, BPF_XDP, &opts);
+	if (s->link_fd >= 0)
+		return 0;
+
+	int error = -errno;
+	switch (error) {
+	case -EBUSY:
+	case -EEXIST:
+		return refuse(s, -EBUSY,
+			      "attach %s: another XDP program came first: "
+			      "`ip -d link show dev %s`",
+			      word, s->ifname);
+	case -EPERM:
+		return refuse(s, error, "attach %s: run as root or give CAP_NET_ADMIN", word);
+	case -EOPNOTSUPP:
+		return refuse(s, error, "attach %s: the driver cannot: --io=%s", word,
+			      native ? "xdp-generic" : "socket");
+	case -EINVAL:
+	case -ERANGE:
+		return refuse(
+			s, error,
+			"attach %s: the driver refuses this MTU or offload: "
+			"`ip link set dev %s mtu 1500`, `ethtool -K %s lro off rx-gro-hw off`",
+			word, s->ifname, s->ifname);
+	default:
+		return refuse(s, error, "attach %s: %s", word, strerror(-error));
+	}
+}
+
+int steer_socket(struct steer *s, unsigned queue, int xsk_fd)
+{
+	if (!bpf_map_update_elem(s->xsks_fd, &queue, &xsk_fd, 0))
+		return 0;
+	int error = -errno;
+	if (error == -E2BIG)
+		return refuse(s, error,
+			      "queue %u: this build serves %d queues: "
+			      "`ethtool -L %s combined %d`",
+			      queue, QUEUES_MAX, s->ifname, QUEUES_MAX);
+	return refuse(s, error, "queue %u: socket not accepted by xsks_map: %s", queue,
+		      strerror(-error));
+}
+
+/* Detach before close: a child that still has the descriptor cannot keep the
+ * program on the interface. */
+void steer_detach(struct steer *s)
+{
+	if (s->link_fd < 0)
+		return;
+	bpf_link_detach(s->link_fd);
+	close(s->link_fd);
+	s->link_fd = -1;
+}
+
+void steer_leave(struct steer *s)
+{
+	int *const fds[] = { &s->link_fd, &s->xsks_fd, &s->prog_fd };
+	for (size_t i = 0; i < array_size(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+void steer_close(struct steer *s)
+{
+	steer_detach(s);
+	unpin(s);
+	steer_leave(s);
+	unmap_blocks(s);
+}

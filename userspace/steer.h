@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * steer.h - the XDP program and its maps, from load to detach
+ *
+ * Place    The starter opens it, attaches it when the socket rung listens, and
+ *          puts AF_XDP sockets in. I/O thread and starter write the mapped
+ *          blocks; after a fork both have the same pages.
+ * Model    open: refuse whom we cannot live with, load, map, pin.
+ *          attach / detach: one BPF link, which is not pinned: the program goes
+ *          when the starter does, even by SIGKILL. A mode that is refused can
+ *          be followed by an attempt in the other.
+ *          close: the reverse of all of it.
+ *          Frames are steered only while live->ready is 1 and the heartbeat is
+ *          fresh: attached alone it passes everything.
+ * Owner    Memory of struct steer is the caller's; what it points to lives from
+ *          open to close. What loading needed is freed before open returns.
+ * Threads  open ... close: the starter. A child calls steer_leave.
+ * Errors   0 or -errno, reported here, once, on stderr, with a cure.
+ * Limits   QUEUES_MAX queues, ABI_CPUS_MAX CPUs.
+ */
+#ifndef STEER_H
+#define STEER_H
+
+#include "base.h"
+#include "abi.h"
+#include "conf.h"
+
+struct steer {
+	/* mapped, writable; see abi.h for who writes what */
+	struct steer_live *live;
+	struct mode *mode;
+	struct stats_block *counters; /* block 0 ...: I/O threads, then CPUs */
+	struct stage_block *stages; /* a block for each I/O thread */
+	struct summary *summary;
+	unsigned counter_blocks;
+
+	/* of steer.c */
+	const char *ifname;
+	unsigned ifindex;
+	int prog_fd, xsks_fd, link_fd; /* -1: none */
+	char pin_dir[CONF_PATH];
+	size_t pin_keep; /* so many bytes of it were there before us */
+};
+
+/* Load and pin everything for the interface in *conf, which must stay. mac is
+ * the interface's. Nothing is attached yet, live->ready is 0.
+ * -EBUSY: another program or another responder has the interface.
+ * -EAFNOSUPPORT: this kernel has no AF_XDP; -EPERM: may not.
+ * After an error *s needs no steer_close. */
+int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
+
+/* In native mode (driver) or generic mode (skb). -EOPNOTSUPP, -EINVAL, -ERANGE:
+ * the driver does not take it like this; generic mode may still do. */
+int steer_attach(struct steer *s, bool native);
+
+/* Frames of this RX queue go to this AF_XDP socket, which has its RX ring. The
+ * socket leaves the map when it is closed. */
+int steer_socket(struct steer *s, unsigned queue, int xsk_fd);
+
+/* Nothing is steered any more when it returns. Also when not attached. */
+void steer_detach(struct steer *s);
+
+/* Detach, unpin, unmap. */
+void steer_close(struct steer *s);
+
+/* For a child after fork: let go of all descriptors and keep the mapped
+ * blocks, so that the link dies with the starter and not with the last child. */
+void steer_leave(struct steer *s);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * tcp.h - TCP for a server of short requests on long connections
+ *
+ * Place    worker hands in each parsed segment (tcp_input), gets bytes for
+ *          http, appends answers to out[], and fetches what is due to be sent
+ *          (tcp_output). Knows neither frames nor HTTP. Pure.
+ * Model    RFC 9293 3.10.7 in its order. Input never sends: it marks the
+ *          connection due; output decides what goes. The handshake keeps no
+ *          state: the SYN-ACK's sequence number is a cookie (tcp_cookie), and
+ *          the segment that brings it back opens the connection.
+ * Owner    Slots, TIME-WAIT records and stubs are tcp's. out[slot] holds what is
+ *          sent and not yet acknowledged and what is still to be sent; worker
+ *          appends (tcp_write, tcp_wrote), tcp drops.
+ * Threads  One table per I/O thread.
+ * Limits   max_conns slots, STUBS_MAX answers without connection waiting,
+ *          TIMEWAIT_MAX records. Each refusal is a verdict or a tally.
+ * Units    now_ns is CLOCK_MONOTONIC, handed in; timestamps on the wire are ms.
+ *
+ * The server's states (no LISTEN: it is a rule; no SYN-RECEIVED: it is a cookie):
+ *
+ *   SYN -> SYN-ACK(cookie), nothing kept
+ *   ACK(cookie) --> ESTABLISHED --FIN in--> CLOSE_WAIT --tcp_close--> LAST_ACK --> gone
+ *                        | tcp_close
+ *                   FIN_WAIT_1 --FIN in--> CLOSING --ACK--> TIME_WAIT (32-byte record)
+ *                        | ACK of FIN                            ^
+ *                   FIN_WAIT_2 ----------------------FIN in------'
+ */
+#ifndef TCP_H
+#define TCP_H
+
+#include "base.h"
+#include "buf.h"
+#include "limits.h"
+#include "pkt.h"
+
+/* Numbered so that "may receive data" is <= FIN_WAIT_2 without CLOSE_WAIT, and
+ * "our FIN is owed or out" is >= FIN_WAIT_1. */
+#define TCP_STATE_LIST(X) \
+	X(FREE) X(ESTABLISHED) X(CLOSE_WAIT) X(FIN_WAIT_1) X(FIN_WAIT_2) X(CLOSING) X(LAST_ACK)
+
+enum tcp_state {
+#define X(name) TCP_##name,
+	TCP_STATE_LIST(X)
+#undef X
+};
+
+/* What became of a segment; each value is a counter tcp_NAME of abi.h. */
+#define TCP_LIST(X) \
+	X(syn) X(opened) X(accepted) X(stray) X(stray_rst) X(bad_flags) X(table_full) \
+	X(out_of_window) X(out_of_order) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
+	X(reset_in) X(no_buffer) X(timewait)
+
+enum tcp_verdict {
+#define X(name) TCP_##name,
+	TCP_LIST(X)
+#undef X
+	TCP_VERDICTS,
+};
+
+/* What happened apart from segments; each is a counter tcp_NAME too. */
+#define TCP_TALLY_LIST(X) \
+	X(stub_lost) X(retransmits) X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) \
+	X(timewait_evicted)
+
+struct tcp_tally {
+#define X(name) uint64_t name;
+	TCP_TALLY_LIST(X)
+#undef X
+};
+
+enum { TCP_NONE = 0xffff };
+
+struct tcp_params {
+	unsigned max_conns;
+	uint16_t mss4, mss6;    /* what we offer, from the MTU */
+	uint16_t window;        /* bytes that a connection may have outstanding towards us */
+	uint8_t secret[16];     /* random, made at start */
+	struct buf_pool *pool;
+	struct buf *out;        /* max_conns of them, empty */
+};
+
+/* What a segment means to the layer above. Slot TCP_NONE: nothing. */
+struct tcp_event {
+	uint16_t slot;
+	bool opened;          /* a new connection; its data, if any, follows in this event */
+	bool gone;            /* the slot is free again: the peer reset it, or all is done */
+	bool fin;             /* after these bytes the peer sends no more */
+	uint32_t len;         /* new bytes in order, in the segment's frame */
+	const uint8_t *data;
+	uint64_t rtt_ns;      /* a round trip was measured; 0: none */
+};
+
+struct tcp;
+
+size_t tcp_footprint(const struct tcp_params *p);
+/* Build a table in zeroed memory, aligned to 64. */
+struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns);
+
+/* Judge one segment. When *ev has bytes or a FIN, tcp_took must be called
+ * before the next tcp_input. */
+enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t now_ns,
+			   struct tcp_event *ev);
+
+/* The layer above has taken the first n bytes of the event (all, or fewer when
+ * it has no room: the rest is not acknowledged and comes again). True: the
+ * slot is gone now (FIN of a connection that had sent its own). */
+bool tcp_took(struct tcp *t, const struct tcp_event *ev, uint32_t n, uint64_t now_ns);
+
+/* Append to what is sent: n bytes were written behind buf_reserve(out[slot]). */
+void tcp_wrote(struct tcp *t, uint16_t slot, uint32_t n);
+
+/* Say how many bytes more the layer above could hold; the window follows, but
+ * its right edge never moves back (RFC 9293 3.8.6). */
+void tcp_room(struct tcp *t, uint16_t slot, uint32_t bytes);
+
+/* FIN behind out[slot]; nothing may be written any more. The slot lives on
+ * until the peer's FIN and ACK have come, or TCP_LINGER_MS. */
+void tcp_close(struct tcp *t, uint16_t slot, uint64_t now_ns);
+/* RST; the slot is free at once. */
+void tcp_abort(struct tcp *t, uint16_t slot);
+
+/* From now on a SYN is answered with RST. */
+void tcp_refuse(struct tcp *t);
+
+/* Timers. Slots that ended by time-out, one a call, or TCP_NONE; call until then. */
+uint16_t tcp_tick(struct tcp *t, uint64_t now_ns);
+
+/* The next segment that is due, or false. seg->data points into out[]; *slot is
+ * its connection, TCP_NONE when it answers none. */
+bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *seg, uint16_t *slot);
+/* Is anything due? Cheap. */
+bool tcp_due(const struct tcp *t);
+
+enum tcp_state tcp_state(const struct tcp *t, uint16_t slot);
+/* Bytes of out[slot] that were never sent; the rest waits for its ACK. */
+uint32_t tcp_unsent(const struct tcp *t, uint16_t slot);
+unsigned tcp_count(const struct tcp *t);
+const struct pkt_flow *tcp_flow(const struct tcp *t, uint16_t slot);
+const struct tcp_tally *tcp_tally(const struct tcp *t);
+const char *tcp_state_name(enum tcp_state s);
+const char *tcp_verdict_name(enum tcp_verdict v);
+
+/* Panics when an invariant is broken: slots conserved, lists consistent,
+ * snd_una <= snd_nxt <= snd_max. For tests and fuzzers, after every step. */
+void tcp_check(const struct tcp *t);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tcp_private.h"
+
+/* --- what the worker asks for ------------------------------------------------------ */
+
+void tcp_wrote(struct tcp *t, uint16_t slot, uint32_t n)
+{
+	struct conn *c = &t->conn[slot];
+
+	must(c->state == TCP_ESTABLISHED || c->state == TCP_CLOSE_WAIT);
+	buf_commit(&t->p.out[slot], n);
+	tcp_mark(t, c, DUE_DATA);
+}
+
+void tcp_close(struct tcp *t, uint16_t slot, uint64_t now_ns)
+{
+	struct conn *c = &t->conn[slot];
+
+	must(c->state == TCP_ESTABLISHED || c->state == TCP_CLOSE_WAIT);
+	c->state = c->state == TCP_ESTABLISHED ? TCP_FIN_WAIT_1 : TCP_LAST_ACK;
+	c->at_end_ns = now_ns + TCP_LINGER_MS * (uint64_t)NS_PER_MS;
+	tcp_arm(t, c);
+	tcp_mark(t, c, DUE_DATA);
+}
+
+void tcp_abort(struct tcp *t, uint16_t slot)
+{
+	struct conn *c = &t->conn[slot];
+	struct pkt_seg *s = tcp_stub(t);
+
+	if (s)
+		*s = (struct pkt_seg){
+			.flow = c->flow,
+			.link = c->link,
+			.seq = c->snd_max,
+			.ack = c->rcv_nxt,
+			.flags = WIRE_RST | WIRE_ACK,
+			.wscale = PKT_NO_SCALE,
+		};
+	t->tally.reset_out++;
+	tcp_free(t, c);
+}
+
+/* --- answers without connection ------------------------------------------------------ */
+
+/* RFC 9293 3.10.7.1 */
+void tcp_answer_rst(struct tcp *t, const struct pkt_seg *seg)
+{
+	struct pkt_seg *s = tcp_stub(t);
+
+	if (!s)
+		return;
+	*s = (struct pkt_seg){ .flow = seg->flow, .link = seg->link, .wscale = PKT_NO_SCALE };
+	if (seg->flags & WIRE_ACK) {
+		s->seq = seg->ack;
+		s->flags = WIRE_RST;
+	} else {
+		s->ack = seg->seq + pkt_span(seg);
+		s->flags = WIRE_RST | WIRE_ACK;
+	}
+}
+
+void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct pkt_seg *seg,
+			 uint64_t now_ns)
+{
+	struct pkt_seg *s = tcp_stub(t);
+
+	if (!s)
+		return;
+	*s = (struct pkt_seg){
+		.flow = seg->flow,
+		.link = seg->link,
+		.seq = w->snd_nxt,
+		.ack = w->rcv_nxt,
+		.window = t->p.window,
+		.flags = WIRE_ACK,
+		.wscale = PKT_NO_SCALE,
+		.has_ts = w->has_ts,
+		.ts_val = tcp_timestamp(tcp_ts_offset(w->key), now_ns),
+		.ts_ecr = w->ts_recent,
+	};
+}
+
+/* --- timers ------------------------------------------------------------------------------ */
+
+/* RFC 6298 5.5: doubled for each time-out, up to 60 s. */
+static uint64_t backed_off(const struct conn *c)
+{
+	unsigned shift = c->retries < 10 ? c->retries : 10;
+
+	return min_u64(c->rto_ns << shift, TCP_RTO_MAX_MS * (uint64_t)NS_PER_MS);
+}
+
+void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns)
+{
+	bool in_flight = c->snd_una != c->snd_max;
+	bool shut_out = !in_flight && t->p.out[tcp_slot(t, c)].len;
+
+	if (c->at_rtx_ns || (!in_flight && !shut_out))
+		return;
+	c->at_rtx_ns = now_ns + backed_off(c);
+	tcp_arm(t, c);
+}
+
+bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns)
+{
+	uint32_t in_flight = c->snd_max - c->snd_una;
+
+	c->at_rtx_ns = 0;
+	if (c->retries < UINT8_MAX)
+		c->retries++;
+	if (!c->snd_wnd) {
+		if (c->silence++ >= TCP_RETRIES)
+			return false;
+		tcp_mark(t, c, DUE_PROBE); /* RFC 9293 3.8.6.1: for ever, while it is answered */
+	} else if (in_flight) {
+		if (c->retries > TCP_RETRIES)
+			return false;
+		if (c->retries == 1) /* RFC 5681 3.1 (4): once for a loss */
+			c->ssthresh = (uint32_t)max_u64(in_flight / 2, 2u * c->mss);
+		c->cwnd = c->mss;
+		c->snd_nxt = c->snd_una;
+		c->rtt_start_ns = 0; /* Karn: an ACK now could be of either */
+		tcp_mark(t, c, DUE_DATA);
+	}
+	tcp_start_timer(t, c, now_ns);
+	return true;
+}
+
+/* --- segments ------------------------------------------------------------------------------ */
+
+/* Which flags a state's segments carry: FreeBSD's table, for our states. */
+static const uint8_t state_flags[] = {
+	[TCP_ESTABLISHED] = WIRE_ACK,
+	[TCP_CLOSE_WAIT] = WIRE_ACK,
+	[TCP_FIN_WAIT_1] = WIRE_ACK | WIRE_FIN,
+	[TCP_FIN_WAIT_2] = WIRE_ACK,
+	[TCP_CLOSING] = WIRE_ACK | WIRE_FIN,
+	[TCP_LAST_ACK] = WIRE_ACK | WIRE_FIN,
+};
+
+/* The right edge moves on by steps worth a segment (RFC 9293 3.8.6.2.2), never back. */
+static uint16_t announce_window(const struct tcp *t, struct conn *c)
+{
+	uint32_t edge = c->rcv_nxt + c->room, step = (uint32_t)min_u64(c->mss, t->p.window / 2);
+
+	if (seq_ge(edge, c->rcv_adv + step))
+		c->rcv_adv = edge;
+	return (uint16_t)(c->rcv_adv - c->rcv_nxt);
+}
+
+/* Every segment acknowledges all that was taken. Without data it stands behind
+ * all that was ever sent: a peer that has it all takes no other (RFC 9293 3.4). */
+static void fill_segment(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
+{
+	*s = (struct pkt_seg){
+		.flow = c->flow,
+		.link = c->link,
+		.seq = c->snd_max,
+		.ack = c->rcv_nxt,
+		.window = announce_window(t, c),
+		.flags = WIRE_ACK,
+		.wscale = PKT_NO_SCALE,
+		.has_ts = c->has_ts,
+		.ts_val = tcp_timestamp(c->ts_offset, now_ns),
+		.ts_ecr = c->ts_recent,
+	};
+	c->ack_sent = c->rcv_nxt;
+	c->at_ack_ns = 0;
+	c->full_segs = 0;
+	c->due &= (uint8_t)~DUE_ACK;
+}
+
+/* Bytes that may go in one segment now. Small ones only when nothing is in
+ * flight or all that is left goes (RFC 9293 3.8.6.2.1). */
+static uint32_t data_now(const struct conn *c, uint32_t sent, uint32_t unsent)
+{
+	uint32_t window = (uint32_t)min_u64(c->snd_wnd, c->cwnd);
+	uint32_t usable = window > sent ? window - sent : 0;
+	uint32_t len = (uint32_t)min_u64(min_u64(unsent, c->mss), usable);
+
+	if (sent && len < unsent && len < c->mss && len < c->snd_wnd_max / 2)
+		return 0;
+	return len;
+}
+
+/* Book what leaves: sequence numbers, retransmissions, the timed segment. */
+static void sent_now(struct tcp *t, struct conn *c, uint32_t span, uint64_t now_ns)
+{
+	if (seq_lt(c->snd_nxt, c->snd_max))
+		t->tally.retransmits++;
+	c->snd_nxt += span;
+	if (seq_gt(c->snd_nxt, c->snd_max)) {
+		c->snd_max = c->snd_nxt;
+		if (!c->rtt_start_ns && !c->retries) {
+			c->rtt_start_ns = now_ns;
+			c->rtt_seq = c->snd_nxt;
+		}
+	}
+	tcp_start_timer(t, c, now_ns);
+}
+
+static bool output_data(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
+{
+	const struct buf *out = &t->p.out[tcp_slot(t, c)];
+	uint32_t sent = c->snd_nxt - c->snd_una;
+	uint32_t unsent = out->len > sent ? out->len - sent : 0;
+	uint32_t len = data_now(c, sent, unsent);
+	bool fin = state_flags[c->state] & WIRE_FIN && len == unsent && sent <= out->len;
+
+	if (!len && !fin) {
+		c->due &= (uint8_t)~DUE_DATA;
+		tcp_start_timer(t, c, now_ns);
+		return false;
+	}
+	fill_segment(t, c, now_ns, s);
+	s->seq = c->snd_nxt;
+	s->len = len;
+	s->data = len ? buf_bytes(out) + sent : NULL;
+	if (len && len == unsent)
+		s->flags |= WIRE_PSH;
+	if (fin) {
+		s->flags |= WIRE_FIN;
+		c->fin_sent = true;
+	}
+	if (len == unsent)
+		c->due &= (uint8_t)~DUE_DATA;
+	sent_now(t, c, len + fin, now_ns);
+	return true;
+}
+
+static bool output_conn(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
+{
+	if (c->due & DUE_DATA && output_data(t, c, now_ns, s))
+		return true;
+	if (c->due & DUE_PROBE) {
+		/* A byte that was acknowledged long ago: the peer must answer with
+		 * its window (Linux probes so too; RFC 9293 3.8.6.1 lets us choose). */
+		c->due &= (uint8_t)~DUE_PROBE;
+		fill_segment(t, c, now_ns, s);
+		s->seq = c->snd_una - 1;
+		t->tally.probes++;
+		return true;
+	}
+	if (c->due & DUE_ACK) {
+		fill_segment(t, c, now_ns, s);
+		return true;
+	}
+	return false;
+}
+
+bool tcp_due(const struct tcp *t)
+{
+	return t->stub_count || t->due_first != TCP_NONE;
+}
+
+bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *s, uint16_t *slot)
+{
+	*slot = TCP_NONE;
+	if (t->stub_count) {
+		*s = t->stub[t->stub_head];
+		t->stub_head = (t->stub_head + 1) % STUBS_MAX;
+		t->stub_count--;
+		return true;
+	}
+	while (t->due_first != TCP_NONE) {
+		struct conn *c = &t->conn[t->due_first];
+
+		*slot = t->due_first;
+		t->due_first = c->due_next;
+		c->queued = false;
+		if (!c->due || !output_conn(t, c, now_ns, s))
+			continue;
+		if (c->due)
+			tcp_mark(t, c, 0); /* to the end of the list: others first */
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * tcp_private.h - the connection record, for tcp_*.c and their tests
+ *
+ * Model    Four files, four nouns: tcp_table (slots, lookup, TIME-WAIT, timers),
+ *          tcp_cookie (the stateless handshake), tcp_in (what a segment does to
+ *          a connection), tcp_out (what is due).
+ */
+#ifndef TCP_PRIVATE_H
+#define TCP_PRIVATE_H
+
+#include "siphash.h"
+#include "tcp.h"
+#include "wheel.h"
+#include "wire.h"
+
+enum tcp_due_bits {
+	DUE_DATA = 1,  /* bytes or FIN may be sent */
+	DUE_ACK = 2,   /* an ACK must go now */
+	DUE_PROBE = 4, /* zero-window probe */
+};
+
+struct conn {
+	/* what every segment touches */
+	struct pkt_flow flow;
+	uint32_t snd_una;    /* out[] starts here */
+	uint32_t snd_nxt;
+	uint32_t rcv_nxt;
+	uint32_t rcv_adv;    /* right edge of the window that we announced */
+	uint32_t snd_wnd;
+	uint16_t hash_next;  /* slots; TCP_NONE ends. Free slots: the free list */
+	uint16_t due_next;
+	uint8_t state;
+	uint8_t due;
+	bool queued;         /* on the due list */
+
+	bool has_ts;
+	uint8_t snd_scale;
+	uint8_t retries;     /* time-outs since the last new ACK */
+	uint8_t silence;     /* time-outs since the last acceptable ACK, new or not */
+	bool fin_sent;       /* our FIN was sent at least once */
+	uint8_t full_segs;   /* full-sized segments not yet acknowledged */
+	uint16_t mss;        /* data bytes a segment may carry to the peer, options taken off */
+	uint32_t ts_recent;
+	uint32_t ts_offset;
+	struct pkt_link link;
+
+	uint32_t snd_max;    /* highest sequence ever sent */
+	uint32_t snd_wl1, snd_wl2;
+	uint32_t snd_wnd_max;
+	uint32_t ack_sent;   /* rcv_nxt of the last segment that we sent */
+	uint32_t room;       /* what the layer above can hold */
+	uint32_t cwnd, ssthresh;
+	uint32_t rtt_seq;    /* the timed segment ends here */
+	uint64_t rtt_start_ns; /* 0: no segment is being timed */
+	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
+	uint64_t rto_ns;     /* without back-off */
+	/* deadlines, 0 is none; the wheel has the earliest */
+	uint64_t at_rtx_ns;  /* retransmission or, with a shut window, probe */
+	uint64_t at_ack_ns;  /* delayed ACK */
+	uint64_t at_end_ns;  /* half-closed for too long */
+};
+_Static_assert(sizeof(struct conn) <= 256, "10,000 connections in 16 MB");
+
+/* A connection that is over but whose last segments may still be under way.
+ * The key is a keyed hash of the flow: 64 bits that no stranger can collide. */
+struct timewait {
+	uint64_t key; /* 0: free */
+	uint64_t until_ns;
+	uint32_t snd_nxt, rcv_nxt;
+	uint32_t ts_recent;
+	bool has_ts;
+};
+_Static_assert(sizeof(struct timewait) == 32, "a record is small");
+
+enum { TIMEWAIT_WAYS = 4 };
+
+struct tcp {
+	struct tcp_params p;
+	struct siphash_key key;
+	struct conn *conn;
+	uint16_t *bucket;
+	uint32_t bucket_mask;
+	uint16_t free;
+	uint16_t due_first, due_last;
+	unsigned count;
+	bool refusing;        /* no new connections */
+	struct timewait *timewait;
+	struct wheel_entry *entries;
+	struct wheel wheel;
+	/* answers that belong to no connection: a ring */
+	struct pkt_seg stub[STUBS_MAX];
+	unsigned stub_head, stub_count;
+	struct tcp_tally tally;
+};
+
+/* --- tcp_table.c --- */
+uint64_t tcp_hash(const struct tcp *t, const struct pkt_flow *f);
+struct conn *tcp_find(struct tcp *t, const struct pkt_flow *f, uint64_t hash);
+struct conn *tcp_new(struct tcp *t, const struct pkt_flow *f, uint64_t hash); /* NULL: full */
+void tcp_free(struct tcp *t, struct conn *c);
+static inline uint16_t tcp_slot(const struct tcp *t, const struct conn *c)
+{
+	return (uint16_t)(c - t->conn);
+}
+struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns);
+/* The connection is over: keep a record (the returned one), free the slot. */
+struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns);
+/* Put on the due list with these bits. */
+void tcp_mark(struct tcp *t, struct conn *c, unsigned due);
+/* The deadlines changed: tell the wheel the earliest. */
+void tcp_arm(struct tcp *t, struct conn *c);
+/* A fresh stub to fill, or NULL (tallied). */
+struct pkt_seg *tcp_stub(struct tcp *t);
+
+/* --- tcp_cookie.c --- */
+/* Our TSval: milliseconds from an origin of the flow's own (RFC 7323 5.4, 7.1). */
+static inline uint32_t tcp_timestamp(uint32_t offset, uint64_t now_ns)
+{
+	return (uint32_t)(now_ns / NS_PER_MS) + offset;
+}
+static inline uint32_t tcp_ts_offset(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+/* SYN-ACK for this SYN, as a stub. */
+void tcp_answer_syn(struct tcp *t, const struct pkt_seg *syn, uint64_t hash, uint64_t now_ns);
+/* What the cookie remembers of the SYN. False: not one of ours, or too old. */
+struct cookie_options {
+	uint16_t mss;
+	uint8_t scale;
+};
+bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns,
+		      struct cookie_options *o);
+
+/* --- tcp_out.c --- */
+/* Stub answers that need no connection. */
+void tcp_answer_rst(struct tcp *t, const struct pkt_seg *seg);
+void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct pkt_seg *seg,
+			 uint64_t now_ns);
+/* The retransmission timer ran out. False: it was the last time. */
+bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns);
+/* Start the timer if something is in flight or waits for a window. */
+void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns);
+
+#endif

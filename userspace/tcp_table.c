@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "tcp_private.h"
+
+/* --- memory -------------------------------------------------------------------- */
+
+static uint32_t bucket_count(unsigned max_conns)
+{
+	uint32_t n = 64;
+
+	while (n < max_conns)
+		n *= 2;
+	return n;
+}
+
+/* The parts of a table, one behind the other, each on a cache line of its own. */
+struct layout {
+	size_t conn, bucket, timewait, entries, end;
+};
+
+static struct layout layout_of(const struct tcp_params *p)
+{
+	struct layout l;
+
+	l.conn = round_up(sizeof(struct tcp), 64);
+	l.bucket = l.conn + round_up(p->max_conns * sizeof(struct conn), 64);
+	l.entries = l.bucket + round_up(bucket_count(p->max_conns) * sizeof(uint16_t), 64);
+	l.timewait = l.entries + round_up(p->max_conns * sizeof(struct wheel_entry), 64);
+	l.end = l.timewait + TIMEWAIT_MAX * sizeof(struct timewait);
+	return l;
+}
+
+size_t tcp_footprint(const struct tcp_params *p)
+{
+	return layout_of(p).end;
+}
+
+struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns)
+{
+	struct layout l = layout_of(p);
+	struct tcp *t = memory;
+	uint8_t *base = memory;
+
+	must(p->max_conns > 0 && p->max_conns <= CONNS_MAX);
+	t->p = *p;
+	memcpy(&t->key, p->secret, sizeof t->key);
+	t->conn = (struct conn *)(base + l.conn);
+	t->bucket = (uint16_t *)(base + l.bucket);
+	t->entries = (struct wheel_entry *)(base + l.entries);
+	t->timewait = (struct timewait *)(base + l.timewait);
+	t->bucket_mask = bucket_count(p->max_conns) - 1;
+	memset(t->bucket, 0xff, (t->bucket_mask + 1) * sizeof(uint16_t));
+	t->due_first = t->due_last = TCP_NONE;
+	t->free = TCP_NONE;
+	for (unsigned i = p->max_conns; i-- > 0;) {
+		t->conn[i].hash_next = t->free;
+		t->conn[i].due_next = TCP_NONE;
+		t->free = (uint16_t)i;
+	}
+	wheel_init(&t->wheel, t->entries, now_ns);
+	return t;
+}
+
+/* --- lookup ---------------------------------------------------------------------- */
+
+uint64_t tcp_hash(const struct tcp *t, const struct pkt_flow *f)
+{
+	return siphash(&t->key, f, sizeof *f);
+}
+
+static bool same_flow(const struct pkt_flow *a, const struct pkt_flow *b)
+{
+	return !memcmp(a, b, sizeof *a);
+}
+
+struct conn *tcp_find(struct tcp *t, const struct pkt_flow *f, uint64_t hash)
+{
+	uint16_t i = t->bucket[hash & t->bucket_mask];
+
+	while (i != TCP_NONE && !same_flow(&t->conn[i].flow, f))
+		i = t->conn[i].hash_next;
+	return i == TCP_NONE ? NULL : &t->conn[i];
+}
+
+/* A freed slot may still stand on the due list; it keeps its place there. */
+static void reset_slot(struct conn *c)
+{
+	uint16_t due_next = c->due_next;
+	bool queued = c->queued;
+
+	memset(c, 0, sizeof *c);
+	c->due_next = due_next;
+	c->queued = queued;
+}
+
+struct conn *tcp_new(struct tcp *t, const struct pkt_flow *f, uint64_t hash)
+{
+	uint16_t *bucket = &t->bucket[hash & t->bucket_mask], i = t->free;
+	struct conn *c;
+
+	if (i == TCP_NONE)
+		return NULL;
+	c = &t->conn[i];
+	t->free = c->hash_next;
+	reset_slot(c);
+	c->flow = *f;
+	c->hash_next = *bucket;
+	*bucket = i;
+	t->count++;
+	return c;
+}
+
+void tcp_free(struct tcp *t, struct conn *c)
+{
+	uint16_t slot = tcp_slot(t, c);
+	uint16_t *link = &t->bucket[tcp_hash(t, &c->flow) & t->bucket_mask];
+
+	while (*link != slot)
+		link = &t->conn[*link].hash_next;
+	*link = c->hash_next;
+	buf_free(t->p.pool, &t->p.out[slot]);
+	wheel_set(&t->wheel, slot, 0);
+	reset_slot(c);
+	c->hash_next = t->free;
+	t->free = slot;
+	t->count--;
+}
+
+/* --- due, deadlines --------------------------------------------------------------- */
+
+void tcp_mark(struct tcp *t, struct conn *c, unsigned due)
+{
+	uint16_t slot = tcp_slot(t, c);
+
+	c->due |= (uint8_t)due;
+	if (c->queued)
+		return;
+	c->queued = true;
+	c->due_next = TCP_NONE;
+	if (t->due_first == TCP_NONE)
+		t->due_first = slot;
+	else
+		t->conn[t->due_last].due_next = slot;
+	t->due_last = slot;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+void tcp_arm(struct tcp *t, struct conn *c)
+{
+	wheel_set(&t->wheel, tcp_slot(t, c),
+		  earlier(earlier(c->at_rtx_ns, c->at_ack_ns), c->at_end_ns));
+}
+
+uint16_t tcp_tick(struct tcp *t, uint64_t now_ns)
+{
+	uint16_t slot;
+
+	while ((slot = wheel_due(&t->wheel, now_ns)) != WHEEL_NONE) {
+		struct conn *c = &t->conn[slot];
+
+		if (c->at_end_ns && c->at_end_ns <= now_ns) {
+			t->tally.linger_ended++;
+			tcp_free(t, c);
+			return slot;
+		}
+		if (c->at_ack_ns && c->at_ack_ns <= now_ns) {
+			c->at_ack_ns = 0;
+			tcp_mark(t, c, DUE_ACK);
+		}
+		if (c->at_rtx_ns && c->at_rtx_ns <= now_ns && !tcp_timeout(t, c, now_ns)) {
+			t->tally.timed_out++;
+			tcp_free(t, c);
+			return slot;
+		}
+		tcp_arm(t, c);
+	}
+	return TCP_NONE;
+}
+
+/* --- TIME-WAIT --------------------------------------------------------------------- */
+
+static struct timewait *timewait_set(struct tcp *t, uint64_t hash)
+{
+	/* Other bits than the bucket's, so that the two tables do not fill alike. */
+	return &t->timewait[(hash >> 20) % (TIMEWAIT_MAX / TIMEWAIT_WAYS) * TIMEWAIT_WAYS];
+}
+
+struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns)
+{
+	struct timewait *w = timewait_set(t, hash);
+
+	for (int i = 0; i < TIMEWAIT_WAYS; i++)
+		if (w[i].key == hash && w[i].until_ns > now_ns)
+			return &w[i];
+	return NULL;
+}
+
+struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
+{
+	uint64_t hash = tcp_hash(t, &c->flow);
+	struct timewait *w = timewait_set(t, hash), *oldest = w;
+
+	for (int i = 1; i < TIMEWAIT_WAYS; i++)
+		if (w[i].until_ns < oldest->until_ns)
+			oldest = &w[i];
+	if (oldest->until_ns > now_ns)
+		t->tally.timewait_evicted++;
+	*oldest = (struct timewait){
+		.key = hash,
+		.until_ns = now_ns + TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS,
+		.snd_nxt = c->snd_nxt,
+		.rcv_nxt = c->rcv_nxt,
+		.ts_recent = c->ts_recent,
+		.has_ts = c->has_ts,
+	};
+	t->tally.closed++;
+	tcp_free(t, c);
+	return oldest;
+}
+
+/* --- looking in ---------------------------------------------------------------------- */
+
+struct pkt_seg *tcp_stub(struct tcp *t)
+{
+	if (t->stub_count == STUBS_MAX) {
+		t->tally.stub_lost++;
+		return NULL;
+	}
+	return &t->stub[(t->stub_head + t->stub_count++) % STUBS_MAX];
+}
+
+enum tcp_state tcp_state(const struct tcp *t, uint16_t slot)
+{
+	return t->conn[slot].state;
+}
+
+uint32_t tcp_unsent(const struct tcp *t, uint16_t slot)
+{
+	const struct conn *c = &t->conn[slot];
+	uint32_t sent = c->snd_max - c->snd_una;
+
+	return t->p.out[slot].len > sent ? t->p.out[slot].len - sent : 0;
+}
+
+unsigned tcp_count(const struct tcp *t)
+{
+	return t->count;
+}
+
+const struct pkt_flow *tcp_flow(const struct tcp *t, uint16_t slot)
+{
+	return &t->conn[slot].flow;
+}
+
+const struct tcp_tally *tcp_tally(const struct tcp *t)
+{
+	return &t->tally;
+}
+
+const char *tcp_state_name(enum tcp_state s)
+{
+	static const char *const name[] = {
+#define X(word) #word,
+		TCP_STATE_LIST(X)
+#undef X
+	};
+
+	return name[s];
+}
+
+const char *tcp_verdict_name(enum tcp_verdict v)
+{
+	static const char *const name[] = {
+#define X(word) #word,
+		TCP_LIST(X)
+#undef X
+	};
+
+	return name[v];
+}
+
+static void check_conn(const struct tcp *t, const struct conn *c)
+{
+	const struct buf *out = &t->p.out[tcp_slot(t, c)];
+
+	must(c->state != TCP_FREE);
+	must(seq_le(c->snd_una, c->snd_nxt) && seq_le(c->snd_nxt, c->snd_max));
+	must(c->snd_max - c->snd_una <= out->len + 1);
+	must(seq_le(c->rcv_nxt, c->rcv_adv));
+	must(!c->due || c->queued);
+	must(c->snd_una == c->snd_max || c->at_rtx_ns);
+}
+
+void tcp_check(const struct tcp *t)
+{
+	unsigned live = 0, idle = 0, due = 0;
+
+	for (uint32_t b = 0; b <= t->bucket_mask; b++)
+		for (uint16_t i = t->bucket[b]; i != TCP_NONE; i = t->conn[i].hash_next, live++)
+			check_conn(t, &t->conn[i]);
+	for (uint16_t i = t->free; i != TCP_NONE; i = t->conn[i].hash_next, idle++)
+		must(t->conn[i].state == TCP_FREE && !t->p.out[i].base);
+	must(live == t->count && live + idle == t->p.max_conns);
+	for (uint16_t i = t->due_first; i != TCP_NONE; i = t->conn[i].due_next, due++)
+		must(t->conn[i].queued && due < t->p.max_conns);
+}

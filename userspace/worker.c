@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "worker_private.h"
+
+/* --- memory ------------------------------------------------------------------------ */
+
+/* A head must fit, and a body with the chunk lines that are not yet undone. */
+static unsigned large_size(const struct worker_params *p)
+{
+	return (unsigned)round_up(max_u64(HTTP_HEAD_MAX, p->max_body + 1024), 64);
+}
+
+static unsigned small_count(const struct worker_params *p)
+{
+	return p->max_conns + p->max_socks;
+}
+
+static struct tcp_params tcp_params_of(struct worker *w, const struct worker_params *p)
+{
+	struct tcp_params tp = {
+		.max_conns = p->max_conns,
+		.mss4 = p->mss4,
+		.mss6 = p->mss6,
+		.window = (uint16_t)min_u64(large_size(p), 65535),
+		.pool = w ? &w->pool : NULL,
+		.out = w ? w->out : NULL,
+	};
+
+	memcpy(tp.secret, p->secret, sizeof tp.secret);
+	return tp;
+}
+
+struct layout {
+	size_t session, out, entries, lane, tcp, pool, end;
+};
+
+static struct layout layout_of(const struct worker_params *p)
+{
+	size_t n = p->max_conns + p->max_socks;
+	struct tcp_params tp = tcp_params_of(NULL, p);
+	struct layout l;
+
+	l.session = round_up(sizeof(struct worker), 64);
+	l.out = l.session + round_up(n * sizeof(struct session), 64);
+	l.entries = l.out + round_up(n * sizeof(struct buf), 64);
+	l.lane = l.entries + round_up(n * sizeof(struct wheel_entry), lane_align());
+	l.tcp = l.lane + round_up(lane_footprint(), 64);
+	l.pool = l.tcp + round_up(tcp_footprint(&tp), 64);
+	l.end = l.pool + buf_pool_footprint(small_count(p), BUF_LARGE_COUNT, large_size(p));
+	return l;
+}
+
+size_t worker_footprint(const struct worker_params *p)
+{
+	return layout_of(p).end;
+}
+
+static void free_socks(struct worker *w)
+{
+	w->sock_free = WORKER_NONE;
+	for (unsigned id = w->sessions; id-- > w->p.max_conns;) {
+		w->session[id].next[LINE_SOCK] = w->sock_free;
+		w->sock_free = (uint16_t)id;
+	}
+}
+
+struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t now_ns)
+{
+	struct layout l = layout_of(p);
+	struct worker *w = memory;
+	uint8_t *base = memory;
+	struct tcp_params tp;
+
+	must(p->max_conns + p->max_socks < WORKER_NONE);
+	w->p = *p;
+	w->sessions = p->max_conns + p->max_socks;
+	w->session = (struct session *)(base + l.session);
+	w->out = (struct buf *)(base + l.out);
+	w->lane = lane_init(base + l.lane);
+	buf_pool_init(&w->pool, base + l.pool, small_count(p), BUF_LARGE_COUNT, large_size(p));
+	tp = tcp_params_of(w, p);
+	w->tcp = tcp_init(base + l.tcp, &tp, now_ns);
+	wheel_init(&w->wheel, (struct wheel_entry *)(base + l.entries), now_ns);
+	for (int i = 0; i < LINES; i++)
+		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
+	free_socks(w);
+	w->round_cost = 1024 * 3; /* a slow core, until the first slice has been seen */
+	w->mode = "starting";
+	http_date(0, w->date);
+	return w;
+}
+
+void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages)
+{
+	memcpy(stats, w->p.stats, sizeof *stats);
+	memcpy(stages, w->p.stages, sizeof *stages);
+	w->p.stats = stats;
+	w->p.stages = stages;
+}
+
+void worker_set_date(struct worker *w, uint64_t unix_s)
+{
+	if (unix_s == w->unix_s)
+		return;
+	w->unix_s = unix_s;
+	http_date(unix_s, w->date);
+}
+
+void worker_set_mode(struct worker *w, const char *mode)
+{
+	w->mode = mode;
+}
+
+/* --- lines --------------------------------------------------------------------------- */
+
+void line_put(struct worker *w, enum session_line which, uint16_t id)
+{
+	struct session *s = &w->session[id];
+	struct line *l = &w->line[which];
+
+	if (s->lines & 1u << which)
+		return;
+	s->lines |= (uint8_t)(1u << which);
+	s->next[which] = WORKER_NONE;
+	if (l->first == WORKER_NONE)
+		l->first = id;
+	else
+		w->session[l->last].next[which] = id;
+	l->last = id;
+}
+
+static uint16_t line_take(struct worker *w, enum session_line which)
+{
+	struct line *l = &w->line[which];
+	uint16_t id = l->first;
+
+	if (id == WORKER_NONE)
+		return id;
+	l->first = w->session[id].next[which];
+	w->session[id].lines &= (uint8_t)~(1u << which);
+	return id;
+}
+
+/* --- frames in -------------------------------------------------------------------------- */
+
+static const uint8_t pkt_counter[] = {
+#define X(name) [PKT_##name] = STATS_pkt_##name,
+	PKT_LIST(X)
+#undef X
+};
+
+static const uint8_t tcp_counter[] = {
+#define X(name) [TCP_##name] = STATS_tcp_##name,
+	TCP_LIST(X)
+#undef X
+};
+
+/* The peer sees as much window as the session can hold. */
+static void follow_room(struct worker *w, uint16_t id)
+{
+	tcp_room(w->tcp, id, (uint32_t)(buf_most(&w->pool) - w->session[id].in.len));
+}
+
+/* Hand the bytes and the FIN of a segment to the session, and tell tcp how many
+ * were taken. False: not all. */
+static bool deliver(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns, uint64_t now_ns)
+{
+	struct session *s = &w->session[ev->slot];
+	uint32_t n = 0;
+
+	if (ev->len) {
+		s->stamp_ns = stamp_ns;
+		s->pop_ns = now_ns;
+		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);
+	}
+	if (tcp_took(w->tcp, ev, n, now_ns)) {
+		session_end(w, ev->slot);
+		return true;
+	}
+	if (ev->fin && n == ev->len)
+		session_eof(w, ev->slot, now_ns);
+	if (s->phase != PHASE_FREE)
+		follow_room(w, ev->slot);
+	return n == ev->len;
+}
+
+void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns)
+{
+	enum tcp_verdict verdict;
+	enum pkt_verdict parsed;
+	struct tcp_event ev;
+	struct pkt_seg seg;
+
+	parsed = pkt_parse(frame, len, &seg);
+	count(w, pkt_counter[parsed]);
+	if (parsed > PKT_bad_option)
+		return;
+	verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
+	if (ev.opened)
+		session_open(w, ev.slot, now_ns);
+	if (ev.rtt_ns)
+		record(w, STAGE_rtt, 0, ev.rtt_ns);
+	if (ev.gone)
+		session_end(w, ev.slot);
+	else if ((ev.len || ev.fin) && !deliver(w, &ev, stamp_ns, now_ns))
+		verdict = TCP_no_buffer;
+	count(w, tcp_counter[verdict]);
+}
+
+/* --- requests to lanes, timers ---------------------------------------------------------------- */
+
+/* Recognised since the last turn: only now is the time known. */
+static void stamp_parsed(struct worker *w, struct session *s, uint64_t now_ns)
+{
+	if (s->parsed_ns)
+		return;
+	s->parsed_ns = now_ns;
+	if (s->req_stamp_ns)
+		record(w, STAGE_steer, s->req_stamp_ns, s->req_pop_ns);
+	record(w, STAGE_parse, s->req_pop_ns, now_ns);
+}
+
+static bool admit(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+	struct lane_job job = {
+		.n = s->ask.n,
+		.seed = s->ask.seed,
+		.alg = s->ask.alg,
+		.tag = id,
+	};
+
+	if (!lane_put(w->lane, &job)) {
+		if (now_ns - s->parsed_ns <= w->p.max_wait_ms * (uint64_t)NS_PER_MS)
+			return false;
+		session_refuse(w, id, HTTP_busy, now_ns);
+		return true;
+	}
+	s->phase = PHASE_LANE;
+	s->lane_ns = now_ns;
+	record(w, STAGE_wait, s->parsed_ns, now_ns);
+	return true;
+}
+
+static void admit_all(struct worker *w, uint64_t now_ns)
+{
+	uint16_t id;
+
+	for (id = w->line[LINE_WAIT].first; id != WORKER_NONE; id = w->session[id].next[LINE_WAIT])
+		if (w->session[id].phase == PHASE_WAIT)
+			stamp_parsed(w, &w->session[id], now_ns);
+	while ((id = w->line[LINE_WAIT].first) != WORKER_NONE) {
+		if (w->session[id].phase == PHASE_WAIT && !admit(w, id, now_ns))
+			return;
+		line_take(w, LINE_WAIT);
+	}
+}
+
+void worker_admit(struct worker *w, uint64_t now_ns)
+{
+	uint16_t id, last = w->line[LINE_AGAIN].last;
+
+	while ((id = tcp_tick(w->tcp, now_ns)) != TCP_NONE)
+		session_end(w, id);
+	while ((id = wheel_due(&w->wheel, now_ns)) != WHEEL_NONE)
+		session_timeout(w, id, now_ns);
+	/* those who stand there now, once each */
+	while ((id = line_take(w, LINE_AGAIN)) != WORKER_NONE) {
+		session_again(w, id, now_ns);
+		if (!is_sock(w, id) && w->session[id].phase != PHASE_FREE)
+			follow_room(w, id);
+		if (id == last)
+			break;
+	}
+	admit_all(w, now_ns);
+	w->admit_ns = now_ns;
+}
+
+/* --- lanes ------------------------------------------------------------------------------------- */
+
+void worker_compute(struct worker *w)
+{
+	uint64_t slice_ns = w->p.slice_us * (uint64_t)NS_PER_US;
+
+	w->compute_rounds = 0;
+	if (lane_running(w->lane))
+		w->compute_rounds = lane_step(w->lane, slice_ns * 1024 / w->round_cost);
+}
+
+/* Follow the cost of a round: quickly up, slowly down, so that a slice is
+ * rather too short than too long. Short steps say nothing about it. */
+static void follow_cost(struct worker *w, uint64_t now_ns)
+{
+	uint64_t cost;
+
+	if (w->compute_rounds < 4096 || now_ns <= w->admit_ns)
+		return;
+	cost = (now_ns - w->admit_ns) * 1024 / w->compute_rounds;
+	/* Whoever interrupted the slice is not its cost: at most twice what was. */
+	cost = min_u64(max_u64(cost, 64), 2 * w->round_cost);
+	w->round_cost = cost > w->round_cost ? (w->round_cost + cost) / 2
+					     : (7 * w->round_cost + cost) / 8;
+}
+
+void worker_answer(struct worker *w, uint64_t now_ns)
+{
+	struct lane_result r;
+
+	follow_cost(w, now_ns);
+	while (lane_take(w->lane, &r)) {
+		struct session *s = &w->session[r.tag];
+
+		must(s->phase == PHASE_LANE);
+		s->hash = r.hash;
+		s->result_ns = now_ns;
+		record(w, STAGE_compute, s->lane_ns, now_ns);
+		session_result(w, (uint16_t)r.tag, now_ns);
+	}
+}
+
+/* --- frames out ----------------------------------------------------------------------------------- */
+
+size_t worker_emit(struct worker *w, uint8_t *frame, size_t room, uint64_t now_ns, bool *answer)
+{
+	struct pkt_seg seg;
+	uint16_t slot;
+
+	*answer = false;
+	if (!tcp_output(w->tcp, now_ns, &seg, &slot))
+		return 0;
+	if (slot != TCP_NONE && seg.len && w->session[slot].unsent) {
+		struct session *s = &w->session[slot];
+
+		s->unsent = false;
+		*answer = true;
+		record(w, STAGE_reply, s->sent_result_ns, now_ns);
+		record(w, STAGE_total, s->sent_from_ns, now_ns);
+	}
+	return pkt_emit(&seg, frame, room);
+}
+
+bool worker_due(const struct worker *w)
+{
+	return tcp_due(w->tcp);
+}
+
+bool worker_busy(const struct worker *w)
+{
+	return lane_busy(w->lane) || w->line[LINE_WAIT].first != WORKER_NONE ||
+	       w->line[LINE_AGAIN].first != WORKER_NONE;
+}
+
+void worker_publish(struct worker *w)
+{
+	const struct tcp_tally *tally = tcp_tally(w->tcp);
+
+#define X(name) w->p.stats->tcp_##name = tally->name;
+	TCP_TALLY_LIST(X)
+#undef X
+}
+
+/* --- kernel sockets --------------------------------------------------------------------------------- */
+
+uint16_t worker_open(struct worker *w, uint64_t now_ns)
+{
+	uint16_t id = w->sock_free;
+
+	if (id == WORKER_NONE)
+		return id;
+	w->sock_free = w->session[id].next[LINE_SOCK];
+	w->socks++;
+	session_open(w, id, now_ns);
+	return id;
+}
+
+void worker_gone(struct worker *w, uint16_t id)
+{
+	must(is_sock(w, id));
+	session_end(w, id);
+	buf_free(&w->pool, &w->out[id]);
+	w->socks--;
+	/* It may still stand in LINE_SOCK: worker_ready frees it then. */
+	if (w->session[id].lines & 1u << LINE_SOCK)
+		return;
+	w->session[id].next[LINE_SOCK] = w->sock_free;
+	w->sock_free = id;
+}
+
+uint8_t *worker_room(struct worker *w, uint16_t id, size_t *n)
+{
+	struct session *s = &w->session[id];
+
+	/* A small block first; what does not fit there moves to a large one. */
+	*n = s->in.len < BUF_SMALL ? BUF_SMALL - s->in.len : buf_most(&w->pool) - s->in.len;
+	return *n ? buf_reserve(&w->pool, &s->in, *n) : NULL;
+}
+
+void worker_read(struct worker *w, uint16_t id, size_t n, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+
+	s->stamp_ns = 0;
+	s->pop_ns = now_ns;
+	buf_commit(&s->in, n);
+	session_again(w, id, now_ns);
+}
+
+void worker_eof(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	session_eof(w, id, now_ns);
+}
+
+uint16_t worker_ready(struct worker *w)
+{
+	uint16_t id;
+
+	while ((id = line_take(w, LINE_SOCK)) != WORKER_NONE) {
+		if (w->session[id].phase != PHASE_FREE)
+			return id;
+		w->session[id].next[LINE_SOCK] = w->sock_free;
+		w->sock_free = id;
+	}
+	return WORKER_NONE;
+}
+
+const struct buf *worker_out(const struct worker *w, uint16_t id)
+{
+	return &w->out[id];
+}
+
+void worker_sent(struct worker *w, uint16_t id, size_t n, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+
+	buf_drop(&w->pool, &w->out[id], n);
+	if (n && s->unsent) {
+		s->unsent = false;
+		record(w, STAGE_reply, s->sent_result_ns, now_ns);
+		record(w, STAGE_total, s->sent_from_ns, now_ns);
+	}
+}
+
+bool worker_closing(const struct worker *w, uint16_t id)
+{
+	return w->session[id].phase == PHASE_CLOSING;
+}
+
+bool worker_eof_seen(const struct worker *w, uint16_t id)
+{
+	return w->session[id].eof;
+}
+
+bool worker_over(const struct worker *w, uint16_t id)
+{
+	return worker_closing(w, id) && w->session[id].eof;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------ */
+
+void worker_drain(struct worker *w, uint64_t now_ns)
+{
+	w->draining = true;
+	tcp_refuse(w->tcp);
+	for (unsigned id = 0; id < w->sessions; id++) {
+		struct session *s = &w->session[id];
+
+		if (s->phase == PHASE_HEAD && !s->request_begun)
+			session_close(w, (uint16_t)id, now_ns);
+	}
+}
+
+unsigned worker_live(const struct worker *w)
+{
+	return tcp_count(w->tcp) + w->socks;
+}
+
+void worker_check(const struct worker *w)
+{
+	unsigned lanes = 0;
+
+	tcp_check(w->tcp);
+	for (unsigned id = 0; id < w->sessions; id++) {
+		const struct session *s = &w->session[id];
+
+		lanes += s->phase == PHASE_LANE;
+		must(s->phase != PHASE_FREE || !s->in.base);
+		must(s->phase != PHASE_WAIT || s->lines & 1u << LINE_WAIT);
+		if (id < w->p.max_conns)
+			must((s->phase == PHASE_FREE) == (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));
+	}
+	must(lanes == lane_busy(w->lane));
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * worker.h - the turn
+ *
+ * Place    The only module that knows the order of the stages. iothread turns
+ *          it between real rings and sockets; tests turn it in virtual time.
+ *          Pure, like all that it calls.
+ * Model    Connections of either transport are sessions, each with at most one
+ *          request in a lane; what was pipelined waits in the session's buffer,
+ *          so answers keep their order. One turn:
+ *
+ *            worker_frame    pkt, tcp, http of each received frame
+ *            worker_read     http of each read of a kernel socket
+ *            worker_admit    requests to lanes; timers
+ *            worker_compute  a slice of lane work
+ *            worker_answer   results to answers
+ *            worker_emit     tcp, pkt: one due segment into a free frame
+ *
+ * Owner    All memory is one piece that the caller brings. Frames are the
+ *          caller's and may be reused as soon as the call returns.
+ * Threads  One worker per I/O thread; it is the one writer of its stats and
+ *          stage blocks.
+ * Limits   max_conns + max_socks sessions; see limits.h.
+ * Units    now_ns is CLOCK_MONOTONIC, read by the caller between the parts of a
+ *          turn, so that each stage has its own time.
+ */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include "abi.h"
+#include "base.h"
+#include "buf.h"
+#include "lane.h"
+#include "limits.h"
+
+struct worker_params {
+	unsigned max_conns;     /* over frames: ids 0 ... max_conns-1 */
+	unsigned max_socks;     /* over kernel sockets: the ids behind those */
+	uint16_t mss4, mss6;    /* from the MTU */
+	uint8_t secret[16];     /* random */
+	uint64_t max_n;
+	uint32_t max_body;
+	uint32_t slice_us;
+	uint32_t max_wait_ms;
+	uint32_t header_timeout_ms, body_timeout_ms, idle_timeout_ms;
+	struct stats_block *stats;
+	struct stage_block *stages;
+};
+
+enum { WORKER_NONE = 0xffff };
+
+struct worker;
+
+size_t worker_footprint(const struct worker_params *p);
+/* Build a worker in zeroed memory, aligned to 64. */
+struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t now_ns);
+
+/* From now on record in these blocks, which get what the old ones hold. */
+void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages);
+
+/* Wall clock for Date, and the mode that /healthz tells; both may change. */
+void worker_set_date(struct worker *w, uint64_t unix_s);
+void worker_set_mode(struct worker *w, const char *mode); /* kept by reference */
+
+/* --- the turn -------------------------------------------------------------------- */
+
+/* A received frame; may be written to. stamp_ns: when XDP saw it, 0 if unknown. */
+void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns);
+
+void worker_admit(struct worker *w, uint64_t now_ns);
+void worker_compute(struct worker *w);
+void worker_answer(struct worker *w, uint64_t now_ns);
+
+/* The next due frame, or 0. *answer: it carries bytes of an answer. */
+size_t worker_emit(struct worker *w, uint8_t *frame, size_t room, uint64_t now_ns, bool *answer);
+
+/* Is there a request to admit, a lane to step, a result to write? Frames that
+ * are only due for sending are asked for by worker_due. */
+bool worker_busy(const struct worker *w);
+bool worker_due(const struct worker *w);
+
+/* Bring the counters that tcp keeps by itself into the stats block. */
+void worker_publish(struct worker *w);
+
+/* --- connections of kernel sockets ------------------------------------------------- */
+
+/* A free id for a new one, or WORKER_NONE when all are taken. */
+uint16_t worker_open(struct worker *w, uint64_t now_ns);
+/* Where the next bytes shall be read to: *n of them at most. NULL when there is
+ * no room now: stop reading until worker_ready names the id. */
+uint8_t *worker_room(struct worker *w, uint16_t id, size_t *n);
+/* n bytes have been read there. */
+void worker_read(struct worker *w, uint16_t id, size_t n, uint64_t now_ns);
+void worker_eof(struct worker *w, uint16_t id, uint64_t now_ns);
+/* The socket is closed; the id is free. */
+void worker_gone(struct worker *w, uint16_t id);
+/* An id of a socket that has something new: bytes to write, the wish to be
+ * closed, room to read again. WORKER_NONE at the end. */
+uint16_t worker_ready(struct worker *w);
+/* What to write; say what was written. */
+const struct buf *worker_out(const struct worker *w, uint16_t id);
+void worker_sent(struct worker *w, uint16_t id, size_t n, uint64_t now_ns);
+/* Nothing more will be written: shut down sending, discard what still comes. */
+bool worker_closing(const struct worker *w, uint16_t id);
+/* The peer's end was told to worker_eof. */
+bool worker_eof_seen(const struct worker *w, uint16_t id);
+/* Closing, and nothing more needs to be waited for. */
+bool worker_over(const struct worker *w, uint16_t id);
+
+/* --- the end ------------------------------------------------------------------------- */
+
+/* Stop: idle connections are closed, others after their answer. */
+void worker_drain(struct worker *w, uint64_t now_ns);
+/* Connections that are not yet over. */
+unsigned worker_live(const struct worker *w);
+
+/* Panics when an invariant is broken. For tests and fuzzers. */
+void worker_check(const struct worker *w);
+
+#endif

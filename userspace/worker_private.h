@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * worker_private.h - the worker's own records, for worker.c and session.c
+ *
+ * Model    worker.c walks the stages; session.c is one client's conversation:
+ *          bytes to requests, results to answers.
+ *
+ *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
+ *     \_______\______ fault, or an answer that needs no lane __/
+ */
+#ifndef WORKER_PRIVATE_H
+#define WORKER_PRIVATE_H
+
+#include "hist.h"
+#include "http.h"
+#include "pkt.h"
+#include "route.h"
+#include "tcp.h"
+#include "wheel.h"
+#include "worker.h"
+
+enum session_phase {
+	PHASE_FREE,
+	PHASE_HEAD,    /* between requests, or in a head */
+	PHASE_BODY,
+	PHASE_WAIT,    /* a whole request, for a lane */
+	PHASE_LANE,
+	PHASE_ANSWER,  /* a result, for room in the output */
+	PHASE_CLOSING, /* nothing more will be written; what comes is discarded */
+};
+
+/* Sessions stand in line for the worker's attention. */
+enum session_line {
+	LINE_WAIT,  /* PHASE_WAIT, in the order of their coming */
+	LINE_AGAIN, /* buffered bytes to parse, or an answer to try again */
+	LINE_SOCK,  /* sockets with something new, for worker_ready */
+	LINES,
+};
+
+struct line {
+	uint16_t first, last;
+};
+
+struct session {
+	struct http_head head;
+	struct route_ask ask;
+	struct buf in;
+	uint8_t phase;
+	uint8_t lines;        /* bits: stands in that line */
+	bool eof;             /* the peer sends no more */
+	bool request_begun;   /* the first byte of a request has come */
+	bool told_continue;
+	bool unsent;          /* an answer was written, none of its bytes has left yet */
+	uint16_t next[LINES];
+	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
+	uint64_t stamp_ns, pop_ns;
+	/* the request in hand */
+	uint64_t req_stamp_ns, req_pop_ns, parsed_ns, lane_ns, result_ns;
+	uint64_t hash;
+	/* the answer under way */
+	uint64_t sent_from_ns, sent_result_ns;
+};
+
+struct worker {
+	struct worker_params p;
+	unsigned sessions;    /* max_conns + max_socks */
+	struct tcp *tcp;
+	struct lane *lane;
+	struct buf_pool pool;
+	struct buf *out;      /* one for each session; tcp drops from its own */
+	struct session *session;
+	struct wheel wheel;   /* one deadline for each session */
+	struct line line[LINES];
+	uint16_t sock_free;   /* list through next[LINE_SOCK] */
+	unsigned socks;
+	bool draining;
+	struct http_head undo; /* a body's parser state before the present bytes */
+	/* nanoseconds that 1024 rounds took, lately */
+	uint64_t round_cost;
+	uint64_t compute_rounds; /* of the last worker_compute */
+	uint64_t admit_ns;
+	uint64_t unix_s;
+	const char *mode;
+	char date[HTTP_DATE_LEN + 1];
+};
+
+static inline bool is_sock(const struct worker *w, uint16_t id)
+{
+	return id >= w->p.max_conns;
+}
+
+static inline void count(struct worker *w, enum stats_index i)
+{
+	((uint64_t *)w->p.stats)[i]++;
+}
+
+/* One stage's time; clocks that disagree are counted, not recorded. */
+static inline void record(struct worker *w, enum stage stage, uint64_t from_ns, uint64_t to_ns)
+{
+	if (unlikely(to_ns < from_ns))
+		count(w, STATS_clock_backwards);
+	else
+		hist_record((struct hist *)w->p.stages + stage, to_ns - from_ns);
+}
+
+/* --- worker.c --- */
+void line_put(struct worker *w, enum session_line which, uint16_t id);
+
+/* --- session.c --- */
+void session_open(struct worker *w, uint16_t id, uint64_t now_ns);
+/* The transport is gone: whatever was under way is dropped. */
+void session_end(struct worker *w, uint16_t id);
+/* Bytes that came in a frame, which may be overwritten. Returns how many were
+ * taken; the others must come again. */
+uint32_t session_bytes(struct worker *w, uint16_t id, uint8_t *bytes, uint32_t n, uint64_t now_ns);
+void session_eof(struct worker *w, uint16_t id, uint64_t now_ns);
+/* Parse what is buffered, or try an answer again. */
+void session_again(struct worker *w, uint16_t id, uint64_t now_ns);
+/* The lane is done, or will not be had. */
+void session_result(struct worker *w, uint16_t id, uint64_t now_ns);
+void session_refuse(struct worker *w, uint16_t id, enum http_fault fault, uint64_t now_ns);
+void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns);
+/* Our last byte is written: FIN follows. */
+void session_close(struct worker *w, uint16_t id, uint64_t now_ns);
+
+#endif
