@@ -53,7 +53,7 @@ TOOLS := saker-stat
 pure-o := $(PURE:%=$B/%.o)
 edge-o := $(EDGE:%=$B/%.o)
 unit   := $(patsubst tests/unit/%.c,$B/%,$(wildcard tests/unit/test_*.c))
-wire   := $B/wire-sim
+wire   := $B/wire
 fuzz   := $(patsubst tests/fuzz/%.c,$B/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 ifeq ($(V),1)
@@ -137,7 +137,7 @@ check-san:
 check-bpf: $B/test_steer
 	$Qprove --exec '' $<
 
-check-net: all
+check-net: all $(wire)
 	$Qtests/net/run.sh $B $(NET_TESTS)
 
 check-net-san:

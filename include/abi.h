@@ -208,6 +208,7 @@ struct mode {
 	X(http_header_timeouts, "connections closed: head not complete in time") \
 	X(http_body_timeouts, "connections closed: body not complete in time") \
 	X(http_idle_timeouts, "keep-alive connections closed: idle") \
+	X(http_send_timeouts, "connections reset: the answer was not taken in time") \
 	/* kernel-socket rung */ \
 	X(sock_accepted, "connections accepted by the kernel-socket rung") \
 	X(sock_refused, "connections closed at once: that rung's table is full") \

@@ -21,7 +21,7 @@ for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
 	command -v $tool > /dev/null || cannot "no $tool: FULL=1 tools/deps install"
 done
 
-targets=$build/wire-sim
+targets=$build/wire
 for source in tests/unit/test_*.c tests/fuzz/fuzz_*.c; do
 	name=${source##*/}
 	targets="$targets $build/${name%.c}"

@@ -15,7 +15,7 @@ for source in tests/unit/test_*.c; do
 	tally_run "$name" ${RUN:+"$RUN"} "$build/$name"
 done
 
-tally_run wire ${RUN:+"$RUN"} "$build/wire-sim" tests/wire/scripts/*.pkt
+tally_run wire ${RUN:+"$RUN"} "$build/wire" tests/wire/scripts/*.pkt
 
 for source in tests/fuzz/fuzz_*.c; do
 	name=${source##*/}

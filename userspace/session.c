@@ -63,15 +63,16 @@ void session_close(struct worker *w, uint16_t id, uint64_t now_ns)
 	}
 }
 
-/* The peer does not take what we sent: a FIN behind it would not arrive either. */
-static void cut_off(struct worker *w, uint16_t id, uint64_t now_ns)
+/* What the silence of this session is called. */
+static enum stats_index silence_of(const struct worker *w, uint16_t id)
 {
-	if (is_sock(w, id) || !w->out[id].len) {
-		session_close(w, id, now_ns);
-	} else {
-		tcp_abort(w->tcp, id);
-		session_end(w, id);
-	}
+	const struct session *s = &w->session[id];
+
+	if (s->phase == PHASE_BODY)
+		return STATS_http_body_timeouts;
+	if (s->request_begun)
+		return STATS_http_header_timeouts;
+	return w->out[id].len ? STATS_http_send_timeouts : STATS_http_idle_timeouts;
 }
 
 void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
@@ -79,10 +80,14 @@ void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
 	struct session *s = &w->session[id];
 
 	if (s->phase == PHASE_HEAD || s->phase == PHASE_BODY) {
-		count(w, s->phase == PHASE_BODY	 ? STATS_http_body_timeouts
-			 : s->request_begun	 ? STATS_http_header_timeouts
-						 : STATS_http_idle_timeouts);
-		cut_off(w, id, now_ns);
+		count(w, silence_of(w, id));
+		if (is_sock(w, id) || !w->out[id].len) {
+			session_close(w, id, now_ns);
+		} else {
+			/* The peer does not take what we sent: no FIN behind it would arrive. */
+			tcp_abort(w->tcp, id);
+			session_end(w, id);
+		}
 	} else if (s->phase == PHASE_CLOSING && is_sock(w, id)) {
 		s->eof = true;
 		line_put(w, LINE_SOCK, id);
@@ -156,6 +161,19 @@ static void refuse(struct worker *w, uint16_t id, enum http_fault fault, const c
 		 r.keep_alive, now_ns);
 }
 
+/* On to what was pipelined; or, behind the peer's FIN, ours along with the answer. */
+static void after_answer(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+
+	if (s->phase != PHASE_HEAD)
+		return;
+	if (s->in.len)
+		line_put(w, LINE_AGAIN, id);
+	else if (s->eof)
+		session_close(w, id, now_ns);
+}
+
 static size_t write_hash(const struct session *s, struct http_reply *r, uint8_t *to)
 {
 	r->timed = true;
@@ -179,21 +197,17 @@ void session_result(struct worker *w, uint16_t id, uint64_t now_ns)
 	}
 	count(w, STATS_http_ok);
 	answered(w, id, write_hash(s, &r, to), r.keep_alive, now_ns);
-	if (s->phase == PHASE_HEAD && (s->in.len || s->eof))
-		line_put(w, LINE_AGAIN, id);
+	after_answer(w, id, now_ns);
 }
 
 void session_refuse(struct worker *w, uint16_t id, enum http_fault fault, uint64_t now_ns)
 {
-	struct session *s = &w->session[id];
-
 	if (!answer_room(w, id)) {
 		session_close(w, id, now_ns); /* no lane and no buffer: it has to go */
 		return;
 	}
 	refuse(w, id, fault, "", true, now_ns);
-	if (s->phase == PHASE_HEAD && (s->in.len || s->eof))
-		line_put(w, LINE_AGAIN, id);
+	after_answer(w, id, now_ns);
 }
 
 /* --- requests --------------------------------------------------------------------------- */

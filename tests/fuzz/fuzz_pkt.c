@@ -47,9 +47,12 @@ static bool same(const struct pkt_seg *a, const struct pkt_seg *b)
 	       a->ts_ecr == b->ts_ecr && a->sack_count == b->sack_count &&
 	       !memcmp(a->sack, b->sack, a->sack_count * sizeof a->sack[0]) &&
 	       (!a->len || !memcmp(a->data, b->data, a->len)) && a->link.vlan == b->link.vlan &&
-	       !memcmp(a->flow.remote, b->flow.local, 16) && !memcmp(a->flow.local, b->flow.remote, 16) &&
-	       a->flow.remote_port == b->flow.local_port && a->flow.local_port == b->flow.remote_port &&
-	       !memcmp(a->link.remote, b->link.local, 6) && !memcmp(a->link.local, b->link.remote, 6);
+	       !memcmp(a->flow.remote, b->flow.local, 16) &&
+	       !memcmp(a->flow.local, b->flow.remote, 16) &&
+	       a->flow.remote_port == b->flow.local_port &&
+	       a->flow.local_port == b->flow.remote_port &&
+	       !memcmp(a->link.remote, b->link.local, 6) &&
+	       !memcmp(a->link.local, b->link.remote, 6);
 }
 
 static void judge(const uint8_t *frame, size_t size)

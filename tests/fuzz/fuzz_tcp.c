@@ -25,9 +25,13 @@ static struct pkt_seg segment(unsigned peer, unsigned flags)
 	static const uint8_t zeros[65536];
 	struct pkt_seg s = { .flow = { .remote = { [10] = 255, 255, 10, 0, 0, 2 },
 				       .local = { [10] = 255, 255, 10, 0, 0, 1 },
-				       .remote_port = (uint16_t)(1000 + peer), .local_port = 80 },
-			     .link.vlan = PKT_UNTAGGED, .flags = (uint8_t)flags, .wscale = PKT_NO_SCALE,
-			     .window = 3000, .data = zeros };
+				       .remote_port = (uint16_t)(1000 + peer),
+				       .local_port = 80 },
+			     .link.vlan = PKT_UNTAGGED,
+			     .flags = (uint8_t)flags,
+			     .wscale = PKT_NO_SCALE,
+			     .window = 3000,
+			     .data = zeros };
 	return s;
 }
 
@@ -38,7 +42,8 @@ static void leave(struct pkt_seg *last)
 	uint16_t slot;
 
 	for (unsigned turns = 0; tcp_output(t, now, &s, &slot); turns++) {
-		must(turns < TURN_MAX && s.flow.local_port == 80 && s.flow.remote_port - 1000 < PEERS);
+		must(turns < TURN_MAX && s.flow.local_port == 80 &&
+		     s.flow.remote_port - 1000 < PEERS);
 		if (slot != TCP_NONE) {
 			const struct conn *c = &t->conn[slot];
 			must(!memcmp(&s.flow, &c->flow, sizeof s.flow) && s.ack == c->rcv_nxt);
@@ -135,8 +140,13 @@ static void step(const uint8_t b[8])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct tcp_params p = { .max_conns = CONNS, .mss4 = 1460, .mss6 = 1440, .window = 4000,
-				.secret = "fuzz", .pool = &pool, .out = out };
+	struct tcp_params p = { .max_conns = CONNS,
+				.mss4 = 1460,
+				.mss6 = 1440,
+				.window = 4000,
+				.secret = "fuzz",
+				.pool = &pool,
+				.out = out };
 	size_t room = round_up(tcp_footprint(&p), 64);
 	struct pkt_seg last;
 

@@ -34,8 +34,13 @@ static struct pkt_seg sent;
 static inline void fresh(void)
 {
 	struct tcp_params p = {
-		.max_conns = CONNS, .mss4 = 1460, .mss6 = 1440, .window = WINDOW, .secret = "not so secret",
-		.pool = &pool, .out = out,
+		.max_conns = CONNS,
+		.mss4 = 1460,
+		.mss6 = 1440,
+		.window = WINDOW,
+		.secret = "not so secret",
+		.pool = &pool,
+		.out = out,
 	};
 	size_t size = round_up(tcp_footprint(&p), 64);
 
@@ -52,8 +57,10 @@ static inline void fresh(void)
 static inline struct pkt_flow flow_of(uint16_t port)
 {
 	return (struct pkt_flow){
-		.remote = { [10] = 255, 255, 10, 0, 0, 2 }, .local = { [10] = 255, 255, 10, 0, 0, 1 },
-		.remote_port = port, .local_port = 8080,
+		.remote = { [10] = 255, 255, 10, 0, 0, 2 },
+		.local = { [10] = 255, 255, 10, 0, 0, 1 },
+		.remote_port = port,
+		.local_port = 8080,
 	};
 }
 

@@ -49,7 +49,8 @@ static void random_bytes(uint8_t *to, size_t n)
 static void make_guard(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			   0);
 
 	must(at != MAP_FAILED && !mprotect(at + page, page, PROT_NONE) && page >= ROOM);
 	guard = at + page;
@@ -100,7 +101,7 @@ static void fix_tcp(uint8_t *frame, bool ip4)
 	put_be16(tcp + 16, 0);
 	sum += naive_sum(tcp, len) + WIRE_PROTO_TCP + len;
 	sum = (sum & 0xffff) + (sum >> 16);
-	put_be16(tcp + 16, (uint16_t)~((sum & 0xffff) + (sum >> 16)));
+	put_be16(tcp + 16, (uint16_t) ~((sum & 0xffff) + (sum >> 16)));
 }
 
 static void test_checksum(void)
@@ -133,8 +134,10 @@ static struct pkt_seg plain(bool ip4)
 {
 	struct pkt_seg s = {
 		.link = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 }, PKT_UNTAGGED },
-		.flow = { .remote = { [10] = 255, 255, 10, 1, 2, 3 }, .local = { [10] = 255, 255, 10, 9, 8, 7 },
-			  .remote_port = 40001, .local_port = 8080 },
+		.flow = { .remote = { [10] = 255, 255, 10, 1, 2, 3 },
+			  .local = { [10] = 255, 255, 10, 9, 8, 7 },
+			  .remote_port = 40001,
+			  .local_port = 8080 },
 		.seq = 0xfffffff0,
 		.ack = 0x80000001,
 		.window = 0xfedc,
@@ -178,8 +181,9 @@ static bool same(const struct pkt_seg *a, const struct pkt_seg *b)
 	for (unsigned i = 0; i < a->sack_count; i++)
 		if (a->sack[i].left != b->sack[i].left || a->sack[i].right != b->sack[i].right)
 			return false;
-	return !memcmp(&a->flow, &b->flow, sizeof a->flow) && !memcmp(&a->link, &b->link, sizeof a->link) &&
-	       a->seq == b->seq && a->ack == b->ack && a->len == b->len && a->window == b->window &&
+	return !memcmp(&a->flow, &b->flow, sizeof a->flow) &&
+	       !memcmp(&a->link, &b->link, sizeof a->link) && a->seq == b->seq &&
+	       a->ack == b->ack && a->len == b->len && a->window == b->window &&
 	       a->flags == b->flags && a->wscale == b->wscale && a->mss == b->mss &&
 	       a->sack_ok == b->sack_ok && a->has_ts == b->has_ts && a->ts_val == b->ts_val &&
 	       a->ts_ecr == b->ts_ecr && a->sack_count == b->sack_count &&
@@ -209,7 +213,8 @@ static struct pkt_seg random_segment(void)
 	if (random_next() % 2)
 		s.sack_ok = true, room -= 4;
 	if (random_next() % 2)
-		s.has_ts = true, s.ts_val = (uint32_t)random_next(), s.ts_ecr = (uint32_t)random_next(), room -= 12;
+		s.has_ts = true, s.ts_val = (uint32_t)random_next(),
+		s.ts_ecr = (uint32_t)random_next(), room -= 12;
 	if (random_next() % 2)
 		s.wscale = random_next() % 15, room -= 4;
 	s.sack_count = (uint8_t)(random_next() % (1 + min_u64((room - 4) / 8, PKT_SACKS)));
@@ -317,7 +322,8 @@ static const struct {
 	{ "source port 0", 4, TCP4, 2, "\x00\x00", FIX_TCP, PKT_bad_port },
 	{ "destination port 0", 4, TCP4 + 2, 2, "\x00\x00", FIX_TCP, PKT_bad_port },
 	{ "reserved bits of TCP", 4, TCP4 + 12, 1, "\x5f", FIX_TCP, PKT_ok },
-	{ "urgent pointer past the end", 4, TCP4 + 13, 7, "\x38\xff\xff\x00\x00\xff\xff", FIX_TCP, PKT_ok },
+	{ "urgent pointer past the end", 4, TCP4 + 13, 7, "\x38\xff\xff\x00\x00\xff\xff", FIX_TCP,
+	  PKT_ok },
 	{ "IPv6 version 4", 6, IP, 1, "\x45", FIX_TCP, PKT_bad_ip_header },
 	{ "payload length 0", 6, IP6_LEN, 2, "\x00\x00", 0, PKT_bad_ip_length },
 	{ "payload length 19", 6, IP6_LEN, 2, "\x00\x13", 0, PKT_bad_ip_length },
@@ -327,7 +333,8 @@ static const struct {
 	{ "fragment header", 6, IP6_NEXT, 1, "\x2c", 0, PKT_ip_options },
 	{ "source ::", 6, IP6_SRC, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", FIX_TCP, PKT_bad_addr },
 	{ "source ::1", 6, IP6_SRC, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", FIX_TCP, PKT_bad_addr },
-	{ "source mapped", 6, IP6_SRC, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\1\1\1\1", FIX_TCP, PKT_bad_addr },
+	{ "source mapped", 6, IP6_SRC, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\1\1\1\1", FIX_TCP,
+	  PKT_bad_addr },
 	{ "source multicast", 6, IP6_SRC, 1, "\xff", FIX_TCP, PKT_bad_addr },
 	{ "destination multicast", 6, IP6_DST, 1, "\xff", FIX_TCP, PKT_bad_addr },
 	{ "LAND", 6, IP6_SRC, 16, "????????????????", FIX_TCP, PKT_bad_addr },
@@ -409,7 +416,8 @@ static void test_bits(void)
 				frame[at] ^= (uint8_t)(1u << bit);
 				tried++;
 			}
-		is(passed, 0, "frame %u, each of %u bits turned over: never a segment", kind, tried);
+		is(passed, 0, "frame %u, each of %u bits turned over: never a segment", kind,
+		   tried);
 	}
 }
 
@@ -427,7 +435,8 @@ static const struct {
 } lists[] = {
 	{ "all end", 4, "\0\0\0\0", PKT_ok, 0, 255, 0, 0, 0 },
 	{ "all nop, to the last byte", 8, "\1\1\1\1\1\1\1\1", PKT_ok, 0, 255, 0, 0, 0 },
-	{ "Linux's SYN", 20, "\2\4\5\xb4\4\2\x8\xa\0\0\0\1\0\0\0\0\1\3\3\7", PKT_ok, 1460, 7, 1, 1, 0 },
+	{ "Linux's SYN", 20, "\2\4\5\xb4\4\2\x8\xa\0\0\0\1\0\0\0\0\1\3\3\7", PKT_ok, 1460, 7, 1, 1,
+	  0 },
 	{ "Windows' SYN", 12, "\2\4\5\xb4\1\3\3\x8\1\1\4\2", PKT_ok, 1460, 8, 1, 0, 0 },
 	{ "behind an end nothing counts", 8, "\0\0\0\0\2\4\5\xb4", PKT_ok, 0, 255, 0, 0, 0 },
 	{ "length 0 does not hang", 4, "\2\0\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
@@ -440,7 +449,8 @@ static const struct {
 	{ "last byte is a kind without length", 4, "\1\1\1\2", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "one byte past the header", 4, "\1\2\4\5", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "length 255", 4, "\x8\xff\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
-	{ "what came before a bad one counts", 8, "\2\4\5\xb4\3\0\0\0", PKT_bad_option, 1460, 255, 0, 0, 0 },
+	{ "what came before a bad one counts", 8, "\2\4\5\xb4\3\0\0\0", PKT_bad_option, 1460, 255,
+	  0, 0, 0 },
 	{ "MSS of length 3", 4, "\2\3\5\0", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "MSS of length 5", 8, "\2\5\5\xb4\0\0\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "MSS 0", 4, "\2\4\0\0", PKT_ok, 0, 255, 0, 0, 0 },
@@ -448,19 +458,21 @@ static const struct {
 	{ "scale of length 4", 4, "\3\4\1\1", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "scale 15", 4, "\3\3\xf\0", PKT_ok, 0, 15, 0, 0, 0 },
 	{ "SACK permitted of length 3", 4, "\4\3\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
-	{ "timestamp of length 9", 12, "\x8\x9\0\0\0\0\0\0\0\0\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
+	{ "timestamp of length 9", 12, "\x8\x9\0\0\0\0\0\0\0\0\0\0", PKT_bad_option, 0, 255, 0, 0,
+	  0 },
 	{ "timestamp of length 2", 4, "\x8\2\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "SACK without a block", 4, "\5\2\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "SACK with half a block", 8, "\5\6\0\0\0\0\0\0", PKT_bad_option, 0, 255, 0, 0, 0 },
 	{ "SACK with a block", 12, "\1\1\5\xa\0\0\0\1\0\0\0\2", PKT_ok, 0, 255, 0, 0, 1 },
 	{ "SACK with four blocks, to the last byte", 36,
-	  "\1\1\5\x22\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\7\0\0\0\x8",
-	  PKT_ok, 0, 255, 0, 0, 4 },
+	  "\1\1\5\x22\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\7\0\0\0\x8", PKT_ok, 0,
+	  255, 0, 0, 4 },
 	{ "two SACKs, five blocks asked for, no room for them", 40,
 	  "\5\x1a\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6\5\x12\0\0\0\1\0\0\0\2\0\0\0\3",
 	  PKT_bad_option, 0, 255, 0, 0, 3 },
 	{ "the last of two MSS counts", 8, "\2\4\5\xb4\2\4\2\0", PKT_ok, 512, 255, 0, 0, 0 },
-	{ "a full header", 40, "\2\4\5\xb4\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\3\3\2",
+	{ "a full header", 40,
+	  "\2\4\5\xb4\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\3\3\2",
 	  PKT_ok, 1460, 2, 0, 0, 0 },
 };
 
@@ -482,8 +494,9 @@ static void test_options(void)
 		is_str(pkt_verdict_name(parse(frame, len, &got)), pkt_verdict_name(lists[i].want),
 		       "options, %s", lists[i].name);
 		ok(got.mss == lists[i].mss && got.wscale == lists[i].wscale &&
-		   got.sack_ok == lists[i].sack_ok && got.has_ts == lists[i].has_ts &&
-		   got.sack_count == lists[i].sacks, "its values");
+			   got.sack_ok == lists[i].sack_ok && got.has_ts == lists[i].has_ts &&
+			   got.sack_count == lists[i].sacks,
+		   "its values");
 	}
 }
 

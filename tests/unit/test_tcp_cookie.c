@@ -22,7 +22,12 @@ static uint64_t random_next(void)
 static struct tcp *table(uint8_t secret)
 {
 	struct tcp_params p = {
-		.max_conns = 4, .mss4 = 1460, .mss6 = 1440, .window = 16384, .pool = &pool, .out = out,
+		.max_conns = 4,
+		.mss4 = 1460,
+		.mss6 = 1440,
+		.window = 16384,
+		.pool = &pool,
+		.out = out,
 	};
 	size_t size = round_up(tcp_footprint(&p), 64);
 	void *memory = aligned_alloc(64, size);
@@ -36,8 +41,10 @@ static struct tcp *table(uint8_t secret)
 static struct pkt_seg a_syn(uint16_t port, uint32_t isn)
 {
 	return (struct pkt_seg){
-		.flow = { .remote = { [10] = 255, 255, 10, 0, 0, 2 }, .local = { [10] = 255, 255, 10, 0, 0, 1 },
-			  .remote_port = port, .local_port = 8080 },
+		.flow = { .remote = { [10] = 255, 255, 10, 0, 0, 2 },
+			  .local = { [10] = 255, 255, 10, 0, 0, 1 },
+			  .remote_port = port,
+			  .local_port = 8080 },
 		.link = { { 2, 0, 0, 0, 0, 2 }, { 2, 0, 0, 0, 0, 1 }, PKT_UNTAGGED },
 		.seq = isn,
 		.flags = WIRE_SYN,
@@ -71,7 +78,8 @@ static struct pkt_seg reply(const struct pkt_seg *syn, const struct pkt_seg *syn
 	return s;
 }
 
-static bool check(const struct tcp *t, const struct pkt_seg *ack, uint64_t now, struct cookie_options *o)
+static bool check(const struct tcp *t, const struct pkt_seg *ack, uint64_t now,
+		  struct cookie_options *o)
 {
 	return tcp_cookie_check(t, ack, tcp_hash(t, &ack->flow), now, o);
 }
@@ -98,7 +106,8 @@ static void test_synack(void)
 	s = answer(&syn, NS_PER_S);
 	is(s.wscale, 0, "scaling answered with our scale 0");
 	ok(s.has_ts && s.ts_ecr == 0xdeadbeef, "timestamp echoed");
-	is(answer(&syn, 2ull * NS_PER_S).seq, s.seq, "a repeated SYN gets the same number within an epoch");
+	is(answer(&syn, 2ull * NS_PER_S).seq, s.seq,
+	   "a repeated SYN gets the same number within an epoch");
 
 	memset(syn.flow.remote, 0x20, 16);
 	is(answer(&syn, NS_PER_S).mss, 1440, "offers the MSS of IPv6");
@@ -226,7 +235,8 @@ static void test_age(void)
 
 	for (unsigned i = 0; i < 64; i++) {
 		uint64_t born = 100 * epoch + i * epoch / 16;
-		struct pkt_seg syn = a_syn(4000, i), synack = answer(&syn, born), ack = reply(&syn, &synack);
+		struct pkt_seg syn = a_syn(4000, i), synack = answer(&syn, born),
+			       ack = reply(&syn, &synack);
 		never += !check(tcp, &ack, born, &o);
 		early += !check(tcp, &ack, born + epoch, &o);
 		late += check(tcp, &ack, born + 2 * epoch, &o);

@@ -10,9 +10,17 @@
 #include "tcp_private.h"
 
 enum {
-	FLOWS = 12, CONNS = 8, REQUESTS = 12, REQUEST_MAX = 3000, ANSWER_MAX = 5000,
-	WINDOW = 8192, LARGE_SIZE = 16384, WIRE = 512, FRAME_MAX = 1600,
-	CLIENT_RTO_MS = 300, STEP_US = 500,
+	FLOWS = 12,
+	CONNS = 8,
+	REQUESTS = 12,
+	REQUEST_MAX = 3000,
+	ANSWER_MAX = 5000,
+	WINDOW = 8192,
+	LARGE_SIZE = 16384,
+	WIRE = 512,
+	FRAME_MAX = 1600,
+	CLIENT_RTO_MS = 300,
+	STEP_US = 500,
 };
 
 enum ending { CLIENT_CLOSES, SERVER_CLOSES, CLIENT_RESETS, SERVER_RESETS, ENDINGS };
@@ -44,7 +52,12 @@ struct weather {
 };
 
 static struct flow flows[FLOWS];
-static struct { uint64_t at; bool to_server; uint16_t len; uint8_t bytes[FRAME_MAX]; } wire[WIRE];
+static struct {
+	uint64_t at;
+	bool to_server;
+	uint16_t len;
+	uint8_t bytes[FRAME_MAX];
+} wire[WIRE];
 static struct tcp *t;
 static struct buf_pool pool;
 static struct buf out[CONNS];
@@ -80,7 +93,8 @@ static void put(const struct pkt_seg *s, bool to_server)
 			i++;
 		if (i == WIRE || chance(weather.loss))
 			continue;
-		wire[i].at = now + NS_PER_MS + random_next() % (1 + weather.jitter_ms * (uint64_t)NS_PER_MS);
+		wire[i].at = now + NS_PER_MS +
+			     random_next() % (1 + weather.jitter_ms * (uint64_t)NS_PER_MS);
 		wire[i].to_server = to_server;
 		wire[i].len = (uint16_t)pkt_emit(s, wire[i].bytes, FRAME_MAX);
 	}
@@ -91,10 +105,18 @@ static void put(const struct pkt_seg *s, bool to_server)
 static void client_send(struct flow *f, unsigned flags, uint32_t at, uint32_t len)
 {
 	struct pkt_seg s = {
-		.flow = f->addr, .link.vlan = PKT_UNTAGGED, .flags = (uint8_t)flags,
-		.seq = f->isn + 1 + at, .ack = f->irs + 1 + f->rcv + f->fin_in, .len = len, .data = f->ask + at,
-		.has_ts = f->ts, .ts_val = (uint32_t)(now / NS_PER_MS), .ts_ecr = f->ts_recent,
-		.window = (uint16_t)min_u64((f->edge - f->rcv) >> f->scale, 65535), .wscale = PKT_NO_SCALE,
+		.flow = f->addr,
+		.link.vlan = PKT_UNTAGGED,
+		.flags = (uint8_t)flags,
+		.seq = f->isn + 1 + at,
+		.ack = f->irs + 1 + f->rcv + f->fin_in,
+		.len = len,
+		.data = f->ask + at,
+		.has_ts = f->ts,
+		.ts_val = (uint32_t)(now / NS_PER_MS),
+		.ts_ecr = f->ts_recent,
+		.window = (uint16_t)min_u64((f->edge - f->rcv) >> f->scale, 65535),
+		.wscale = PKT_NO_SCALE,
 	};
 
 	if (flags & WIRE_SYN) {
@@ -159,7 +181,8 @@ static void client_timers(struct flow *f)
 	}
 	if (f->up && now >= f->window_at && !client_done(f)) { /* the reader stops and goes on */
 		static const uint32_t room[] = { 0, 100, 3000, 20000, 60000 };
-		f->edge = (uint32_t)max_u64(f->edge, f->rcv + room[random_next() % array_size(room)]);
+		f->edge = (uint32_t)max_u64(f->edge,
+					    f->rcv + room[random_next() % array_size(room)]);
 		f->window_at = now + 20 * NS_PER_MS + random_next() % (200 * NS_PER_MS);
 		f->ack_at = now;
 	}
@@ -195,8 +218,11 @@ static void client_input(struct flow *f, const struct pkt_seg *s)
 		return;
 	}
 	if (f->dead) { /* nobody here */
-		struct pkt_seg rst = { .flow = f->addr, .link.vlan = PKT_UNTAGGED, .flags = WIRE_RST,
-				       .seq = s->ack, .wscale = PKT_NO_SCALE };
+		struct pkt_seg rst = { .flow = f->addr,
+				       .link.vlan = PKT_UNTAGGED,
+				       .flags = WIRE_RST,
+				       .seq = s->ack,
+				       .wscale = PKT_NO_SCALE };
 		put(&rst, true);
 		return;
 	}
@@ -336,13 +362,14 @@ static void plan(struct flow *f)
 	memset(f, 0, sizeof *f);
 	f->addr = (struct pkt_flow){ .remote = { [10] = 255, 255, 10, 0, 0, 1 },
 				     .local = { [10] = 255, 255, 10, 0, 0, 2 },
-				     .remote_port = 8080, .local_port = 1000 + i };
+				     .remote_port = 8080,
+				     .local_port = 1000 + i };
 	f->ending = i % ENDINGS;
 	f->mss = weather.mss;
 	f->scale = i % 3 ? 0 : 3;
 	f->ts = i % 2;
 	f->slot = TCP_NONE;
-	f->isn = (uint32_t)-(random_next() % 30000); /* near the wrap */
+	f->isn = (uint32_t) - (random_next() % 30000); /* near the wrap */
 	f->rto_at = now + random_next() % NS_PER_S;
 	for (unsigned k = 0; k < REQUESTS; k++) {
 		f->ask_len += (uint32_t)(1 + random_next() % REQUEST_MAX);
@@ -377,8 +404,13 @@ static unsigned free_blocks(const struct buf_list *l)
 static void setup(void)
 {
 	static uint8_t blocks[CONNS * BUF_SMALL + CONNS * LARGE_SIZE];
-	struct tcp_params p = { .max_conns = CONNS, .mss4 = 1460, .mss6 = 1440, .window = WINDOW,
-				.secret = "simulated", .pool = &pool, .out = out };
+	struct tcp_params p = { .max_conns = CONNS,
+				.mss4 = 1460,
+				.mss6 = 1440,
+				.window = WINDOW,
+				.secret = "simulated",
+				.pool = &pool,
+				.out = out };
 	size_t size = round_up(tcp_footprint(&p), 64);
 
 	now = 50ull * NS_PER_S;
@@ -419,7 +451,8 @@ static void judge(unsigned round)
 			cut += f->reset;
 		}
 	}
-	ok(over(), "%s, round %u: everybody came to an end (%.1f s)", weather.name, round, now / 1e9 - 50);
+	ok(over(), "%s, round %u: everybody came to an end (%.1f s)", weather.name, round,
+	   now / 1e9 - 50);
 	is(whole, FLOWS / 2, "who was not to be reset got all and said all");
 	is(cut, 0, "and was not");
 	is(wrong_ask + wrong_answer, 0, "every byte once and in order");
@@ -447,8 +480,10 @@ int main(void)
 			setup();
 			run();
 			judge(round);
-			printf("# retransmits %" PRIu64 ", probes %" PRIu64 ", linger %" PRIu64 "\n",
-			       tcp_tally(t)->retransmits, tcp_tally(t)->probes, tcp_tally(t)->linger_ended);
+			printf("# retransmits %" PRIu64 ", probes %" PRIu64 ", linger %" PRIu64
+			       "\n",
+			       tcp_tally(t)->retransmits, tcp_tally(t)->probes,
+			       tcp_tally(t)->linger_ended);
 			free(t);
 		}
 	return done();

@@ -62,7 +62,8 @@ static void test_open(void)
 	s = handshake(1001, 536, PKT_NO_SCALE, true);
 	now += TCP_RTO_FIRST_MS * ms;
 	feed(s);
-	is(t->conn[ev.slot].srtt_us, 0, "one that took a second did not: the client's first ACK was lost");
+	is(t->conn[ev.slot].srtt_us, 0,
+	   "one that took a second did not: the client's first ACK was lost");
 
 	s = handshake(1002, 1460, PKT_NO_SCALE, false);
 	s.len = 30;
@@ -95,8 +96,8 @@ static const struct {
 	{ "all flags but RST", 0xff & ~WIRE_RST, 0, TCP_bad_flags, 0 },
 	{ "FIN alone", WIRE_FIN, 0, TCP_bad_flags, 0 },
 	{ "no flag", 0, 0, TCP_bad_flags, 0 },
-	{ "SYN with ECN setup (zephyr and friends refuse it)", WIRE_SYN | WIRE_ECE | WIRE_CWR, 0, TCP_syn,
-	  WIRE_SYN | WIRE_ACK },
+	{ "SYN with ECN setup (zephyr and friends refuse it)", WIRE_SYN | WIRE_ECE | WIRE_CWR, 0,
+	  TCP_syn, WIRE_SYN | WIRE_ACK },
 	{ "SYN with PSH and URG", WIRE_SYN | WIRE_PSH | WIRE_URG, 0, TCP_syn, WIRE_SYN | WIRE_ACK },
 };
 
@@ -108,11 +109,13 @@ static void test_strays(void)
 		s = handshake(1000, 1460, PKT_NO_SCALE, false);
 		s.flags = (uint8_t)strays[i].flags;
 		s.seq += (uint32_t)strays[i].seq;
-		is_str(tcp_verdict_name(feed(s)), tcp_verdict_name(strays[i].want), "no connection: %s",
-		       strays[i].name);
-		ok(sends() == !!strays[i].answer && (!strays[i].answer || sent.flags == strays[i].answer),
+		is_str(tcp_verdict_name(feed(s)), tcp_verdict_name(strays[i].want),
+		       "no connection: %s", strays[i].name);
+		ok(sends() == !!strays[i].answer &&
+			   (!strays[i].answer || sent.flags == strays[i].answer),
 		   "answered by flags 0x%02x", strays[i].answer);
-		ok(strays[i].answer != WIRE_RST || sent.seq == s.ack, "RST stands where the ACK pointed");
+		ok(strays[i].answer != WIRE_RST || sent.seq == s.ack,
+		   "RST stands where the ACK pointed");
 		is(tcp_count(t), 0, "nothing opened");
 	}
 }
@@ -132,7 +135,8 @@ static void test_took_less(void)
 	wait_ns(TCP_DELACK_MS * ms + late);
 	ok(sends_ack(ISS, IRS + 40), "the ACK says so");
 	must(tcp_input(t, &s, now, &ev) == TCP_accepted);
-	ok(ev.len == 60 && ev.data == bytes + 40 && ev.fin, "the peer sends again: the rest is offered");
+	ok(ev.len == 60 && ev.data == bytes + 40 && ev.fin,
+	   "the peer sends again: the rest is offered");
 	ok(!tcp_took(t, &ev, 0, now) && c->rcv_nxt == IRS + 40, "none of it is taken");
 	must(tcp_input(t, &s, now, &ev) == TCP_accepted);
 	tcp_took(t, &ev, 60, now);
@@ -151,7 +155,8 @@ static void test_abort(void)
 	tcp_check(t);
 	is(tcp_count(t), 0, "abort: the slot is free at once");
 	ok(!out[0].base, "its bytes are gone");
-	ok(sends() && sent.flags == (WIRE_RST | WIRE_ACK) && sent.seq == ISS + 1500 && sent.ack == IRS,
+	ok(sends() && sent.flags == (WIRE_RST | WIRE_ACK) && sent.seq == ISS + 1500 &&
+		   sent.ack == IRS,
 	   "RST behind what was sent");
 	ok(!sends(), "and nothing else");
 	is(tcp_tally(t)->reset_out, 1, "tallied");
@@ -226,7 +231,8 @@ static void test_reuse_while_due(void)
 	ok(sends() && sent.flags & WIRE_RST, "reset while due");
 	c = open_from(1002);
 	is(tcp_slot(t, c), 0, "its slot is used again while it still stands on the list");
-	ok(sends() && sent.flow.remote_port == 1001 && sent.len == 50, "the other one's bytes leave");
+	ok(sends() && sent.flow.remote_port == 1001 && sent.len == 50,
+	   "the other one's bytes leave");
 	ok(!sends(), "the new one has nothing to say");
 	write_bytes(c, 30);
 	ok(sends() && sent.flow.remote_port == 1002 && sent.len == 30, "until it has");
@@ -273,7 +279,8 @@ static struct timewait *enter(bool ts)
 	c->snd_una = c->snd_nxt = c->snd_max = ISS + 1;
 	c->has_ts = ts;
 	c->ts_recent = 5000;
-	must(feed(seg(WIRE_ACK | WIRE_FIN, 0, 1, 0)) == TCP_accepted && ev.gone && sends_ack(ISS + 1, IRS + 1));
+	must(feed(seg(WIRE_ACK | WIRE_FIN, 0, 1, 0)) == TCP_accepted && ev.gone &&
+	     sends_ack(ISS + 1, IRS + 1));
 	return timewait_find(t, tcp_hash(t, &f), now);
 }
 
@@ -328,7 +335,9 @@ static void test_timewait_reuse(void)
 		s.ts_val = reuse[i].ts;
 		is_str(tcp_verdict_name(feed(s)), tcp_verdict_name(reuse[i].want),
 		       "SYN in TIME-WAIT (RFC 6191): %s", reuse[i].name);
-		ok(sends() && sent.flags == (reuse[i].want == TCP_syn ? WIRE_SYN | WIRE_ACK : WIRE_ACK), "answer");
+		ok(sends() && sent.flags ==
+				      (reuse[i].want == TCP_syn ? WIRE_SYN | WIRE_ACK : WIRE_ACK),
+		   "answer");
 		is(w->key != 0, reuse[i].want == TCP_timewait, "record kept");
 	}
 }
@@ -351,7 +360,8 @@ static void test_timewait_evict(void)
 	for (unsigned i = 0; i < same_set; i++) {
 		struct pkt_flow f = flow_of(port[i]);
 		now += ms;
-		is(tcp_tally(t)->timewait_evicted, 0, "record %u of a set of %u: room", i, TIMEWAIT_WAYS);
+		is(tcp_tally(t)->timewait_evicted, 0, "record %u of a set of %u: room", i,
+		   TIMEWAIT_WAYS);
 		timewait_enter(t, tcp_new(t, &f, tcp_hash(t, &f)), now);
 	}
 	is(tcp_tally(t)->timewait_evicted, 1, "one too many: tallied");

@@ -129,9 +129,6 @@ static void damage_outside(struct plan *p, const struct damage *d)
 	case DAMAGE_type:
 		put_be16(p->ip - 2, (uint16_t)d->value);
 		break;
-	case DAMAGE_mac:
-		memcpy(p->frame + 6, d->address, 6);
-		break;
 	case DAMAGE_pad:
 		memset(p->frame + p->len, 0xa5, d->value);
 		p->len += d->value;

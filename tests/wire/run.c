@@ -292,8 +292,7 @@ static bool is_harmless(const struct segment *g)
 {
 	for (unsigned i = 0; i < g->damages; i++)
 		if (g->damage[i].kind != DAMAGE_vlan && g->damage[i].kind != DAMAGE_urg &&
-		    g->damage[i].kind != DAMAGE_pad && g->damage[i].kind != DAMAGE_reserved &&
-		    g->damage[i].kind != DAMAGE_mac)
+		    g->damage[i].kind != DAMAGE_pad && g->damage[i].kind != DAMAGE_reserved)
 			return false;
 	return true;
 }

@@ -345,11 +345,6 @@ static bool take_address(struct reader *r, struct damage *d)
 	}
 	word[n] = 0;
 	r->at += n;
-	if (d->kind == DAMAGE_mac)
-		return sscanf(word, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &d->address[0], &d->address[1],
-			      &d->address[2], &d->address[3], &d->address[4],
-			      &d->address[5]) == 6 ||
-		       wrong(r, "MAC expected");
 	return inet_pton(r->s->ip6 ? AF_INET6 : AF_INET, word, d->address) == 1 ||
 	       wrong(r, "address expected");
 }

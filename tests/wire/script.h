@@ -69,8 +69,7 @@ struct option {
 	X(dport, 1) /* destination port */ \
 	X(reserved, 1) /* the four reserved bits */ \
 	X(src, 2) /* source address, or `server` */ \
-	X(dst, 2) /* destination address */ \
-	X(mac, 2) /* source MAC */
+	X(dst, 2) /* destination address */
 
 enum damage_kind {
 #define X(name, args) DAMAGE_##name,
@@ -81,7 +80,7 @@ enum damage_kind {
 struct damage {
 	enum damage_kind kind;
 	uint32_t value;
-	uint8_t address[16]; /* of src, dst and (6 bytes) mac */
+	uint8_t address[16]; /* of src and dst */
 };
 
 struct segment {
