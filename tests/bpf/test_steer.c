@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_steer.c - the XDP program against its fixtures, by BPF_PROG_TEST_RUN
+ *
+ * Model    The program is loaded and run, never attached. Everything is in a
+ *          network namespace of this process and goes with it: the loopback
+ *          interface that test runs come in by, and real sockets for the
+ *          program to find. Each fixture is run whole and cut at every length.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include "tap.h"
+#include "fixtures.h"
+#include "steer.skel.h"
+
+_Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first");
+enum { XDP_COUNTERS = STATS_rx_frames };
+enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
+
+static const char *const counter_names[] = {
+#define X(name, help) #name,
+	STATS_LIST(X)
+#undef X
+};
+
+static const struct {
+	uint64_t ready;
+	int64_t heartbeat; /* from now; 0: never */
+	uint64_t stall, grace;
+} situations[] = {
+#define X(name, ready, heartbeat, stall, grace) [name] = { ready, heartbeat, stall, grace },
+	SITUATION_LIST(X)
+#undef X
+};
+
+static struct {
+	struct steer_bpf *skel;
+	struct steer_config told;
+	struct stats_block *counters;
+	uint32_t blocks;
+	int xsk;
+} dut = { .xsk = -1 };
+
+/* --- load ------------------------------------------------------------------- */
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static void unload(void)
+{
+	if (dut.counters)
+		munmap(dut.counters, dut.blocks * sizeof *dut.counters);
+	dut.counters = NULL;
+	steer_bpf__destroy(dut.skel);
+	dut.skel = NULL;
+}
+
+static int load(const struct steer_config *told)
+{
+	unload();
+	dut.skel = steer_bpf__open();
+	if (!dut.skel)
+		return -errno;
+	memcpy((void *)&dut.skel->rodata->conf, told, sizeof *told);
+	dut.blocks = (uint32_t)(ABI_THREADS + libbpf_num_possible_cpus());
+	bpf_map__set_max_entries(dut.skel->maps.counters, dut.blocks);
+	int error = steer_bpf__load(dut.skel);
+	if (error)
+		return error;
+	dut.told = *told;
+	dut.counters = mmap(NULL, dut.blocks * sizeof *dut.counters, PROT_READ, MAP_SHARED,
+			    bpf_map__fd(dut.skel->maps.counters), 0);
+	return dut.counters == MAP_FAILED ? -errno : 0;
+}
+
+static void set_slot(uint32_t queue, bool filled)
+{
+	int map = bpf_map__fd(dut.skel->maps.xsks_map);
+	if (filled)
+		must(!bpf_map_update_elem(map, &queue, &dut.xsk, 0));
+	else
+		bpf_map_delete_elem(map, &queue);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void map_addr4(uint8_t out[16], const uint8_t addr[4])
+{
+	memset(out, 0, 10);
+	memset(out + 10, 0xff, 2);
+	memcpy(out + 12, addr, 4);
+}
+
+/* What the program is told is frozen at load: load again when it differs. */
+static int enter(enum situation in, bool kernel_flows)
+{
+	struct steer_config told;
+	memset(&told, 0, sizeof told); /* compared whole, with its padding */
+	told.version = ABI_VERSION;
+	told.port = FRAME_PORT;
+	put_be16(&told.port_be, FRAME_PORT);
+	memcpy(told.mac, frame_mac, sizeof told.mac);
+	told.stall_ns = situations[in].stall;
+	told.grace_ns = situations[in].grace;
+	if (in == NARROW)
+		map_addr4(told.addr[told.addr_count++], frame_addr4);
+	if (in == NARROW || in == NARROW6)
+		memcpy(told.addr[told.addr_count++], frame_addr6, 16);
+	if (in == NARROW6) /* ::192.0.2.1 is not ::ffff:192.0.2.1 */
+		memcpy(told.addr[told.addr_count++] + 12, frame_addr4, 4);
+	if (!dut.skel || memcmp(&told, &dut.told, sizeof told)) {
+		int error = load(&told);
+		if (error)
+			return error;
+	}
+
+	struct steer_live live = { .ready = situations[in].ready, .kernel_flows = kernel_flows };
+	if (situations[in].heartbeat)
+		live.heartbeat_ns = now_ns() + (uint64_t)situations[in].heartbeat;
+	uint32_t key = 0;
+	set_slot(0, in != NO_SOCKET);
+	set_slot(1, in == NO_SOCKET);
+	return bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0);
+}
+
+/* --- run --------------------------------------------------------------------- */
+
+struct outcome {
+	uint32_t verdict;
+	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
+	uint32_t meta; /* bytes of metadata in front */
+	struct steer_meta stamp;
+	bool intact; /* behind it, the frame as it was */
+};
+
+static void sum_counters(uint64_t sum[XDP_COUNTERS])
+{
+	memset(sum, 0, XDP_COUNTERS * sizeof *sum);
+	for (uint32_t b = ABI_THREADS; b < dut.blocks; b++)
+		for (uint32_t i = 0; i < XDP_COUNTERS; i++)
+			sum[i] += ((volatile uint64_t *)&dut.counters[b])[i];
+}
+
+static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
+{
+	uint32_t risen = STATS_COUNT, sum = 0;
+	for (uint32_t i = STATS_xdp_seen + 1; i < XDP_COUNTERS; i++) {
+		if (after[i] != before[i])
+			risen = i;
+		sum += (uint32_t)(after[i] - before[i]);
+	}
+	return sum == 1 && after[STATS_xdp_seen] - before[STATS_xdp_seen] == 1 ? risen
+									       : STATS_COUNT;
+}
+
+static struct outcome run(const uint8_t *frame, size_t length)
+{
+	uint8_t out[FRAME_MAX + 64];
+	uint64_t before[XDP_COUNTERS], after[XDP_COUNTERS];
+	struct xdp_md ctx_in = { .data_end = (uint32_t)length }, ctx_out = { .data = 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
+		    .data_out = out, .data_size_out = sizeof out, .ctx_in = &ctx_in,
+		    .ctx_size_in = sizeof ctx_in, .ctx_out = &ctx_out,
+		    .ctx_size_out = sizeof ctx_out, .repeat = 1);
+	struct outcome o = { .verdict = UINT32_MAX, .counter = STATS_COUNT };
+
+	sum_counters(before);
+	if (bpf_prog_test_run_opts(bpf_program__fd(dut.skel->progs.saker_steer), &opts))
+		return o;
+	sum_counters(after);
+	o.verdict = opts.retval;
+	o.counter = only_risen(before, after);
+	o.meta = ctx_out.data - ctx_out.data_meta;
+	o.intact = opts.data_size_out == o.meta + length && !memcmp(out + o.meta, frame, length);
+	memcpy(&o.stamp, out, sizeof o.stamp);
+	return o;
+}
+
+static bool agrees(const struct outcome *o, uint32_t verdict, uint32_t counter)
+{
+	uint32_t meta = verdict == XDP_REDIRECT ? sizeof(struct steer_meta) : 0;
+	return o->verdict == verdict && o->counter == counter && o->meta == meta && o->intact;
+}
+
+static void show(const struct outcome *o)
+{
+	printf("#   verdict %u, counter %s, %u bytes of metadata, frame %s\n", o->verdict,
+	       o->counter < STATS_COUNT ? counter_names[o->counter] : "(not exactly one)", o->meta,
+	       o->intact ? "intact" : "changed");
+}
+
+/* --- fixtures -------------------------------------------------------------------- */
+
+static bool judged_by_header(enum stats_index counter)
+{
+	return counter == STATS_xdp_pass_other || counter == STATS_xdp_pass_proto ||
+	       counter == STATS_xdp_pass_fragment || counter == STATS_xdp_pass_options;
+}
+
+/* Cut inside the datagram it passes: as short, or for what its start already
+ * tells. Cut behind the datagram nothing changes. */
+static bool cut_agrees(const struct fixture *f, size_t cut, size_t whole, const struct outcome *o)
+{
+	if (cut >= whole)
+		return agrees(o, f->verdict, f->counter);
+	return agrees(o, XDP_PASS, STATS_xdp_pass_short) ||
+	       (judged_by_header(f->counter) && agrees(o, f->verdict, f->counter));
+}
+
+static void test_fixture(const struct fixture *f)
+{
+	uint8_t frame[FRAME_MAX];
+	size_t length = frame_build(frame, &f->frame);
+	size_t whole = length - f->frame.pad;
+	if (f->frame.length_off < 0)
+		whole -= (size_t)-f->frame.length_off;
+
+	if (enter(f->in, false)) {
+		ok(false, "%s: program and maps", f->name);
+		return;
+	}
+	struct outcome o = run(frame, length);
+	if (!ok(agrees(&o, f->verdict, f->counter), "%s: %s", f->name, counter_names[f->counter]))
+		show(&o);
+
+	size_t cut = length;
+	bool good = true;
+	while (good && --cut >= CUT_MIN) {
+		o = run(frame, cut);
+		good = cut_agrees(f, cut, whole, &o);
+	}
+	if (!ok(good, "%s: cut at every length", f->name)) {
+		printf("#   cut at %zu of %zu\n", cut, length);
+		show(&o);
+	}
+}
+
+static void test_stamp(void)
+{
+	uint8_t frame[FRAME_MAX];
+	size_t length = frame_build(frame, &(struct frame){ .flags = ACK });
+	must(!enter(UP, false));
+	uint64_t before = now_ns();
+	struct outcome o = run(frame, length);
+	uint64_t after = now_ns();
+	is(o.meta, sizeof(struct steer_meta), "a redirected frame carries a stamp");
+	ok(o.stamp.stamp_ns >= before && o.stamp.stamp_ns <= after,
+	   "the stamp is CLOCK_MONOTONIC, taken while the program ran");
+}
+
+/* The test stays on one CPU: of all blocks only that one's may be touched. */
+static void test_blocks(void)
+{
+	static const struct stats_block none;
+	uint32_t ours = ABI_THREADS + (uint32_t)sched_getcpu();
+	for (uint32_t b = 0; b < dut.blocks; b++) {
+		bool touched = memcmp(&dut.counters[b], &none, sizeof none);
+		ok(touched == (b == ours), "block %u of the counters", b);
+	}
+}
+
+/* --- the kernel's connections ------------------------------------------------------ */
+
+/* A listener on the port and connections to it, over loopback. */
+struct kernel {
+	bool v6;
+	int listener;
+	struct sockaddr_storage at;
+	socklen_t at_size;
+};
+
+static bool kernel_listen(struct kernel *k, bool v6)
+{
+	struct sockaddr_in a4 = { .sin_family = AF_INET,
+				  .sin_port = htons(FRAME_PORT),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(FRAME_PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	k->v6 = v6;
+	k->at_size = v6 ? sizeof a6 : sizeof a4;
+	memcpy(&k->at, v6 ? (void *)&a6 : (void *)&a4, k->at_size);
+	k->listener = socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return k->listener >= 0 && !bind(k->listener, (void *)&k->at, k->at_size) &&
+	       !listen(k->listener, 8);
+}
+
+/* Connect, and make a frame's description of what the client would send. */
+static int kernel_connect(const struct kernel *k, struct frame *f)
+{
+	static struct sockaddr_storage from;
+	socklen_t size = sizeof from;
+	int client = socket(k->v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (client < 0 || connect(client, (void *)&k->at, k->at_size) ||
+	    getsockname(client, (void *)&from, &size))
+		return -1;
+	const struct sockaddr_in *a4 = (void *)&from, *to4 = (void *)&k->at;
+	const struct sockaddr_in6 *a6 = (void *)&from, *to6 = (void *)&k->at;
+	*f = (struct frame){ .v6 = k->v6, .flags = ACK };
+	f->src = k->v6 ? (void *)&a6->sin6_addr : (void *)&a4->sin_addr;
+	f->dst = k->v6 ? (void *)&to6->sin6_addr : (void *)&to4->sin_addr;
+	f->src_port = ntohs(a4->sin_port);
+	return client;
+}
+
+static void expect(const struct kernel *k, const char *name, struct frame f, enum situation in,
+		   bool kernel_flows, uint32_t verdict, enum stats_index counter)
+{
+	uint8_t frame[FRAME_MAX];
+	size_t length = frame_build(frame, &f);
+	const char *ip = k->v6 ? "IPv6" : "IPv4";
+	if (enter(in, kernel_flows)) {
+		ok(false, "%s: %s: program and maps", ip, name);
+		return;
+	}
+	struct outcome o = run(frame, length);
+	if (!ok(agrees(&o, verdict, counter), "%s: %s: %s", ip, name, counter_names[counter]))
+		show(&o);
+}
+
+static struct frame with(struct frame f, uint8_t flags)
+{
+	f.flags = flags;
+	return f;
+}
+
+#define PASS(why) XDP_PASS, STATS_xdp_pass_##why
+#define OURS XDP_REDIRECT, STATS_xdp_redirected
+#define STRAY XDP_DROP, STATS_xdp_drop_stray
+
+static void test_established(const struct kernel *k)
+{
+	struct frame f;
+	int client = kernel_connect(k, &f), server = accept(k->listener, NULL, NULL);
+	if (!ok(client >= 0 && server >= 0, "the kernel has a connection on the port"))
+		return;
+	struct frame other = f;
+	other.src_port ^= 1; /* finds the listener alone */
+
+	expect(k, "its data while the kernel has connections", f, UP, true, PASS(kernel));
+	expect(k, "its FIN", with(f, FIN | ACK), UP, true, PASS(kernel));
+	expect(k, "its RST", with(f, RST), UP, true, PASS(kernel));
+	expect(k, "SYN on it", with(f, SYN), UP, true, PASS(kernel));
+	expect(k, "data of nobody", other, UP, true, OURS);
+	expect(k, "a new SYN", with(other, SYN), UP, true, OURS);
+	expect(k, "its data when the kernel is said to have none", f, UP, false, OURS);
+	expect(k, "its data while not ready", f, UNREADY, false, PASS(unready));
+	expect(k, "its data while stalled", f, STALLED, false, PASS(stalled));
+	expect(k, "data of nobody while not ready", other, UNREADY, true, STRAY);
+	expect(k, "data of nobody while stalled", other, STALLED, true, STRAY);
+
+	close(server); /* first: TIME-WAIT is then the server's */
+	char byte;
+	ok(read(client, &byte, 1) == 0, "the server closed");
+	close(client);
+	expect(k, "a late segment for its TIME-WAIT", f, UP, true, PASS(kernel));
+	expect(k, "the same while stalled", f, STALLED, false, PASS(stalled));
+}
+
+/* With TCP_DEFER_ACCEPT the handshake is not complete before data comes. */
+static void test_half_open(const struct kernel *k)
+{
+	int on = 60;
+	struct frame f;
+	if (!ok(!setsockopt(k->listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &on, sizeof on),
+		"the listener waits for data"))
+		return;
+	int client = kernel_connect(k, &f);
+	ok(client >= 0, "the kernel has a half-open connection");
+	expect(k, "first data on it", f, UP, true, PASS(kernel));
+	expect(k, "the same while not ready", f, UNREADY, false, PASS(unready));
+	close(client);
+}
+
+static void test_kernel(bool v6)
+{
+	struct kernel k;
+	if (!kernel_listen(&k, v6)) {
+		skip(v6 ? "connections of the kernel, IPv6" : "connections of the kernel, IPv4",
+		     "no loopback address to listen on");
+		return;
+	}
+	test_established(&k);
+	test_half_open(&k);
+	close(k.listener);
+}
+
+/* --- main ------------------------------------------------------------------------------ */
+
+static const char *prepare(void)
+{
+	cpu_set_t here;
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof here, &here);
+
+	if (unshare(CLONE_NEWNET))
+		return "no CAP_SYS_ADMIN";
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (ioctl(fd, SIOCSIFFLAGS, &lo))
+		return "no CAP_NET_ADMIN";
+	close(fd);
+
+	int size = 64;
+	dut.xsk = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (dut.xsk < 0)
+		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS"
+					     : "no CAP_NET_RAW";
+	if (setsockopt(dut.xsk, SOL_XDP, XDP_RX_RING, &size, sizeof size))
+		return "no RX ring on an AF_XDP socket";
+	return enter(UP, false) == -EPERM ? "no CAP_BPF" : NULL;
+}
+
+int main(void)
+{
+	libbpf_set_print(silent);
+	const char *why = prepare();
+	if (why) {
+		skip("steer.bpf.c against its fixtures", why);
+		return done();
+	}
+	for (size_t i = 0; i < array_size(fixtures); i++)
+		test_fixture(&fixtures[i]);
+	test_stamp();
+	test_kernel(false);
+	test_kernel(true);
+	test_blocks();
+	unload();
+	return done();
+}
