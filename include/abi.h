@@ -149,6 +149,7 @@ struct mode {
 	X(tcp_syn, "SYN answered with a cookie") \
 	X(tcp_opened, "segments that opened a connection") \
 	X(tcp_accepted, "segments accepted on a connection") \
+	X(tcp_early, "dropped: overtook the segment that opens its connection; will be sent again") \
 	X(tcp_stray, "no connection, and no cookie of ours or too old a one: answered with RST") \
 	X(tcp_stray_rst, "RST of no connection, ignored") \
 	X(tcp_bad_flags, "dropped: flags that make no sense (no ACK, SYN with FIN or RST)") \

@@ -47,7 +47,7 @@ enum tcp_state {
 
 /* What became of a segment; each value is a counter tcp_NAME of abi.h. */
 #define TCP_LIST(X) \
-	X(syn) X(opened) X(accepted) X(stray) X(stray_rst) X(bad_flags) X(table_full) \
+	X(syn) X(opened) X(accepted) X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) \
 	X(out_of_window) X(out_of_order) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
 	X(reset_in) X(no_buffer) X(timewait)
 
@@ -115,7 +115,8 @@ void tcp_wrote(struct tcp *t, uint16_t slot, uint32_t n);
 void tcp_room(struct tcp *t, uint16_t slot, uint32_t bytes);
 
 /* FIN behind out[slot]; nothing may be written any more. The slot lives on
- * until the peer's FIN and ACK have come, or TCP_LINGER_MS. */
+ * until the peer's FIN and ACK have come, or it has acknowledged nothing new for
+ * TCP_LINGER_MS. */
 void tcp_close(struct tcp *t, uint16_t slot, uint64_t now_ns);
 /* RST; the slot is free at once. */
 void tcp_abort(struct tcp *t, uint16_t slot);

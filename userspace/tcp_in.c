@@ -40,6 +40,7 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 
 	if (!c)
 		return NULL;
+	early_forget(t, hash);
 	c->state = TCP_ESTABLISHED;
 	c->link = seg->link;
 	c->has_ts = seg->has_ts;
@@ -152,6 +153,8 @@ static void take_ack(struct tcp *t, struct conn *c, uint32_t ack, uint64_t now_n
 	}
 	c->retries = 0;
 	grow_cwnd(c, n);
+	if (c->at_end_ns)
+		c->at_end_ns = now_ns + TCP_LINGER_MS * (uint64_t)NS_PER_MS;
 	c->at_rtx_ns = 0;
 	tcp_start_timer(t, c, now_ns);
 	if (out->len)
@@ -344,6 +347,19 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 	return true;
 }
 
+/* Data that brings the right cookie, but is not the first behind its SYN. */
+static bool is_early(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
+{
+	struct pkt_seg first = { .ack = seg->ack };
+	struct cookie_options o;
+	uint32_t isn;
+
+	if (!seg->len || !early_find(t, hash, now_ns, &isn))
+		return false;
+	first.seq = isn + 1;
+	return seq_gt(seg->seq, first.seq) && tcp_cookie_check(t, &first, hash, now_ns, &o);
+}
+
 /* RFC 9293 3.10.7.1 and .2, with the cookie in the place of SYN-RECEIVED. */
 static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 				     uint64_t now_ns, struct tcp_event *ev)
@@ -357,12 +373,15 @@ static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, u
 	if ((seg->flags & (WIRE_SYN | WIRE_FIN)) == (WIRE_SYN | WIRE_FIN))
 		return TCP_bad_flags;
 	if ((seg->flags & (WIRE_SYN | WIRE_ACK)) == WIRE_SYN && !t->refusing) {
+		early_note(t, hash, seg->seq, now_ns);
 		tcp_answer_syn(t, seg, hash, now_ns);
 		return TCP_syn;
 	}
 	if (!(seg->flags & (WIRE_SYN | WIRE_ACK)))
 		return TCP_bad_flags;
 	if (seg->flags & WIRE_SYN || !tcp_cookie_check(t, seg, hash, now_ns, &o)) {
+		if (is_early(t, seg, hash, now_ns))
+			return TCP_early;
 		tcp_answer_rst(t, seg);
 		return TCP_stray;
 	}

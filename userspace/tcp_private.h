@@ -75,6 +75,17 @@ _Static_assert(sizeof(struct timewait) == 32, "a record is small");
 
 enum { TIMEWAIT_WAYS = 4 };
 
+/* A flow whose SYN was answered lately. Not a half-open connection: a hint that
+ * may be lost at any time, so that a flood of SYNs costs nothing. When the
+ * segment that brings the cookie back is lost or overtaken, the next one has no
+ * connection; with a hint it is dropped, and comes again behind the first, where
+ * a RST would end what is about to begin. */
+struct early {
+	uint32_t tag; /* of the flow's hash */
+	uint32_t until_ms;
+	uint32_t isn; /* the client's */
+};
+
 struct tcp {
 	struct tcp_params p;
 	struct siphash_key key;
@@ -86,6 +97,7 @@ struct tcp {
 	unsigned count;
 	bool refusing;        /* no new connections */
 	struct timewait *timewait;
+	struct early *early;
 	struct wheel_entry *entries;
 	struct wheel wheel;
 	/* answers that belong to no connection: a ring */
@@ -106,6 +118,10 @@ static inline uint16_t tcp_slot(const struct tcp *t, const struct conn *c)
 struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns);
 /* The connection is over: keep a record (the returned one), free the slot. */
 struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns);
+/* Note a flow whose SYN was answered; is there one not older than TCP_EARLY_MS? */
+void early_note(struct tcp *t, uint64_t hash, uint32_t isn, uint64_t now_ns);
+bool early_find(const struct tcp *t, uint64_t hash, uint64_t now_ns, uint32_t *isn);
+void early_forget(struct tcp *t, uint64_t hash);
 /* Put on the due list with these bits. */
 void tcp_mark(struct tcp *t, struct conn *c, unsigned due);
 /* The deadlines changed: tell the wheel the earliest. */

@@ -14,7 +14,7 @@ static uint32_t bucket_count(unsigned max_conns)
 
 /* The parts of a table, one behind the other, each on a cache line of its own. */
 struct layout {
-	size_t conn, bucket, timewait, entries, end;
+	size_t conn, bucket, entries, timewait, early, end;
 };
 
 static struct layout layout_of(const struct tcp_params *p)
@@ -25,7 +25,8 @@ static struct layout layout_of(const struct tcp_params *p)
 	l.bucket = l.conn + round_up(p->max_conns * sizeof(struct conn), 64);
 	l.entries = l.bucket + round_up(bucket_count(p->max_conns) * sizeof(uint16_t), 64);
 	l.timewait = l.entries + round_up(p->max_conns * sizeof(struct wheel_entry), 64);
-	l.end = l.timewait + TIMEWAIT_MAX * sizeof(struct timewait);
+	l.early = l.timewait + TIMEWAIT_MAX * sizeof(struct timewait);
+	l.end = l.early + EARLY_MAX * sizeof(struct early);
 	return l;
 }
 
@@ -47,6 +48,7 @@ struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns)
 	t->bucket = (uint16_t *)(base + l.bucket);
 	t->entries = (struct wheel_entry *)(base + l.entries);
 	t->timewait = (struct timewait *)(base + l.timewait);
+	t->early = (struct early *)(base + l.early);
 	t->bucket_mask = bucket_count(p->max_conns) - 1;
 	memset(t->bucket, 0xff, (t->bucket_mask + 1) * sizeof(uint16_t));
 	t->due_first = t->due_last = TCP_NONE;
@@ -219,6 +221,36 @@ struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
 	t->tally.closed++;
 	tcp_free(t, c);
 	return oldest;
+}
+
+/* --- early segments ------------------------------------------------------------------ */
+
+static struct early *early_of(const struct tcp *t, uint64_t hash)
+{
+	return &t->early[(hash >> 8) % EARLY_MAX];
+}
+
+void early_note(struct tcp *t, uint64_t hash, uint32_t isn, uint64_t now_ns)
+{
+	*early_of(t, hash) = (struct early){
+		.tag = (uint32_t)(hash >> 32),
+		.until_ms = (uint32_t)(now_ns / NS_PER_MS) + TCP_EARLY_MS,
+		.isn = isn,
+	};
+}
+
+bool early_find(const struct tcp *t, uint64_t hash, uint64_t now_ns, uint32_t *isn)
+{
+	const struct early *e = early_of(t, hash);
+
+	*isn = e->isn;
+	return e->tag == (uint32_t)(hash >> 32) &&
+	       e->until_ms - (uint32_t)(now_ns / NS_PER_MS) <= TCP_EARLY_MS;
+}
+
+void early_forget(struct tcp *t, uint64_t hash)
+{
+	*early_of(t, hash) = (struct early){ .tag = 0 };
 }
 
 /* --- looking in ---------------------------------------------------------------------- */
