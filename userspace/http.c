@@ -151,14 +151,19 @@ static bool read_start(struct http_head *h, const uint8_t *bytes, size_t end)
 
 static enum http_method method_of(const uint8_t *at, size_t len)
 {
-	if (len == 3 && !memcmp(at, "GET", 3))
-		return HTTP_GET;
-	if (len == 4 && !memcmp(at, "HEAD", 4))
-		return HTTP_HEAD_METHOD;
-	if (len == 4 && !memcmp(at, "POST", 4))
-		return HTTP_POST;
-	if (len == 7 && !memcmp(at, "OPTIONS", 7))
-		return HTTP_OPTIONS;
+	static const struct {
+		const char *name;
+		uint8_t len, method;
+	} known[] = {
+		{ "GET", 3, HTTP_GET },	    { "HEAD", 4, HTTP_HEAD_METHOD },
+		{ "POST", 4, HTTP_POST },   { "OPTIONS", 7, HTTP_OPTIONS },
+		{ "PUT", 3, HTTP_KNOWN },   { "DELETE", 6, HTTP_KNOWN },
+		{ "TRACE", 5, HTTP_KNOWN }, { "PATCH", 5, HTTP_KNOWN },
+	};
+
+	for (size_t i = 0; i < array_size(known); i++)
+		if (len == known[i].len && !memcmp(at, known[i].name, len))
+			return known[i].method;
 	return HTTP_OTHER;
 }
 

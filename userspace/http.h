@@ -71,7 +71,9 @@ enum http_fault {
 	HTTP_FAULTS,
 };
 
-enum http_method { HTTP_GET, HTTP_HEAD_METHOD, HTTP_POST, HTTP_OPTIONS, HTTP_OTHER };
+/* RFC 9110 9; HTTP_KNOWN: PUT, DELETE, TRACE and PATCH, which nothing here takes;
+ * HTTP_OTHER: not a method that we know of. */
+enum http_method { HTTP_GET, HTTP_HEAD_METHOD, HTTP_POST, HTTP_OPTIONS, HTTP_KNOWN, HTTP_OTHER };
 
 /* What Content-Type and Accept were, as far as we care. */
 enum http_media {

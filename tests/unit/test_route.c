@@ -92,7 +92,9 @@ static void test_paths(void)
 		{ "GET", "/compute%", HTTP_bad_escape, 0 },
 		{ "GET", "/compute%4", HTTP_bad_escape, 0 },
 		{ "GET", "/a/path/that/is/longer/than/all%g0", HTTP_bad_escape, 0 },
-		{ "PUT", "/compute", HTTP_not_implemented, 0 },
+		{ "PUT", "/compute", HTTP_bad_method, 0 },
+		{ "DELETE", "/healthz", HTTP_bad_method, 0 },
+		{ "PATCH", "/nowhere", HTTP_not_found, 0 },
 		{ "get", "/compute", HTTP_not_implemented, 0 },
 		{ "BREW", "/nowhere", HTTP_not_implemented, 0 },
 	};
