@@ -109,7 +109,7 @@ struct mode {
 #define STATS_LIST(X) \
 	/* XDP program, in the order of its judgement; sum of xdp_* without xdp_seen is xdp_seen */ \
 	X(xdp_seen, "frames that the XDP program looked at") \
-	X(xdp_redirected, "frames steered to the responder (passed on by the kernel if its socket is gone)") \
+	X(xdp_redirected, "frames steered to the responder: the sum of rx_frames, rx_ring_full and rx_dropped") \
 	X(xdp_pass_short, "passed: header cut off or impossible length") \
 	X(xdp_pass_other, "passed: neither IPv4 nor IPv6 (ARP, LLDP, two VLAN tags ...)") \
 	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP, extension headers ...)") \
@@ -130,7 +130,10 @@ struct mode {
 	X(tx_kicks, "system calls to start sending") \
 	X(tx_kick_retries, "kicks that the kernel put off (EAGAIN, EBUSY, ENOBUFS)") \
 	X(tx_no_frame, "turns in which an answer waited for a free frame") \
-	X(fill_empty, "turns that found the fill ring empty") \
+	/* what the kernel says of the AF_XDP sockets (XDP_STATISTICS), each 50 ms */ \
+	X(rx_ring_full, "redirected frames lost: the RX ring was full, we looked too late") \
+	X(rx_dropped, "redirected frames lost: no fill entry, or longer than a chunk") \
+	X(tx_invalid, "TX descriptors that the kernel refused") \
 	/* pkt: frames dropped as malformed */ \
 	X(pkt_ok, "frames that parsed as a TCP segment") \
 	X(pkt_bad_option, "TCP segment accepted, its option list is malformed: the rest of the list ignored") \
@@ -152,7 +155,7 @@ struct mode {
 	X(tcp_early, "dropped: overtook the segment that opens its connection; will be sent again") \
 	X(tcp_stray, "no connection, and no cookie of ours or too old a one: answered with RST") \
 	X(tcp_stray_rst, "RST of no connection, ignored") \
-	X(tcp_bad_flags, "dropped: flags that make no sense (no ACK, SYN with FIN or RST)") \
+	X(tcp_bad_flags, "dropped: flags that make no sense (neither SYN nor ACK, SYN with FIN)") \
 	X(tcp_table_full, "dropped: valid handshake, no free connection slot") \
 	X(tcp_out_of_window, "not acceptable: outside the window, answered with ACK") \
 	X(tcp_out_of_order, "segment past a gap, dropped, answered with ACK") \

@@ -18,14 +18,18 @@ enum {
 	FRAME_HEADROOM = 256,
 	/* Longest frame that fits a chunk; the MTU we accept follows from it. */
 	FRAME_ROOM = FRAME_SIZE - FRAME_HEADROOM,
-	/* Rings of one queue. Fill is twice RX (failure mode 1: a burst must not
-	 * find it empty). Together with TX they make 512 chunks, 1 MiB of UMEM:
-	 * a frame is in fill or RX (256 of them), in TX or completion (128), or
-	 * held by a batch (BATCH_MAX at most): asserted below. */
+	/* Rings of one queue, in entries. A burst must not find fill empty (failure
+	 * mode 1): it is filled with twice what RX holds. The ring is twice as long
+	 * again, since in copy mode the kernel shows a received frame before it
+	 * takes back the fill entry (xsk_flush): for a moment a frame that we return
+	 * needs a second one. */
 	RING_RX = 128,
-	RING_FILL = 256,
+	RING_FILL = 512,
 	RING_TX = 128,
 	RING_COMP = 128,
+	/* Chunks: 512, 1 MiB of UMEM. RX frames are in fill, in RX, or held by a
+	 * batch; the others in TX, in completion, or free. */
+	RX_FRAMES = 256,
 	RING_FRAMES = 512,
 	/* Frames taken in one turn. 32 is what one sendto sends in copy mode
 	 * (kernel: TX_BATCH_SIZE), so one turn's answers leave with one call. */
@@ -33,8 +37,9 @@ enum {
 	/* RX queues of one interface that we open sockets for. */
 	QUEUES_MAX = 16,
 };
-_Static_assert(RING_FILL >= 2 * RING_RX, "fill ring holds a burst");
-_Static_assert(RING_FRAMES >= RING_FILL + RING_TX + BATCH_MAX, "no ring can starve another");
+_Static_assert(RX_FRAMES >= 2 * RING_RX, "fill holds a burst");
+_Static_assert(RING_FILL >= RX_FRAMES + RING_RX, "entries that are not yet taken back");
+_Static_assert(RING_FRAMES >= RX_FRAMES + RING_TX + RING_COMP, "no ring can starve another");
 
 /* --- connections -------------------------------------------------------- */
 enum {

@@ -16,7 +16,7 @@ enum {
 	 * there it is only for a newcomer, who can wait a little. */
 	SOCK_IDLE_NS = 100 * NS_PER_US,
 	SOCK_BUSY_NS = 10 * NS_PER_US,
-	DATE_NS = 50 * NS_PER_MS,
+	HOUSE_NS = 50 * NS_PER_MS,
 	/* Only the socket rung sleeps; its timers are seconds, but the heartbeat
 	 * must show that it lives. */
 	SLEEP_MS = 20,
@@ -27,16 +27,30 @@ static const uint64_t KERNEL_FREE_NS = 5ull * NS_PER_S;
 
 /* --- what is done now and then --------------------------------------------------- */
 
-static void set_date(struct iothread *io, uint64_t now_ns)
+static void publish_lost(const struct iothread *io)
+{
+	struct stats_block *stats = io->now.stats;
+	uint64_t ring_full = 0, dropped = 0, tx_invalid = 0;
+
+	for (unsigned q = 0; q < io->now.rings; q++)
+		ring_lost(&io->now.ring[q], &ring_full, &dropped, &tx_invalid);
+	stats->rx_ring_full = ring_full;
+	stats->rx_dropped = dropped;
+	stats->tx_invalid = tx_invalid;
+}
+
+/* What need not be done each turn. */
+static void keep_house(struct iothread *io, uint64_t now_ns)
 {
 	struct timespec wall;
 
-	if (now_ns - io->date_ns < DATE_NS)
+	if (now_ns - io->house_ns < HOUSE_NS)
 		return;
-	io->date_ns = now_ns;
+	io->house_ns = now_ns;
 	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	worker_publish(io->worker);
+	publish_lost(io);
 	if (io->draining && !worker_live(io->worker))
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
@@ -174,7 +188,7 @@ static void turn_rings(struct iothread *io)
 		transmit(io);
 	sock_flush(io->sock, io->worker, io->now.stats);
 	beat(io, now_ns);
-	set_date(io, now_ns);
+	keep_house(io, now_ns);
 	count_turn(io, now_ns, busy);
 }
 
@@ -187,7 +201,7 @@ static void turn_sockets(struct iothread *io, struct stats_block *stats)
 	worker_answer(io->worker, cpu_now_ns());
 	sock_flush(io->sock, io->worker, stats);
 	beat(io, cpu_now_ns());
-	set_date(io, cpu_now_ns());
+	keep_house(io, cpu_now_ns());
 }
 
 static void start_drain(struct iothread *io)
@@ -212,6 +226,7 @@ static void *run(void *arg)
 			turn_sockets(io, io->now.stats);
 	}
 	worker_publish(io->worker);
+	publish_lost(io);
 	return NULL;
 }
 

@@ -18,7 +18,7 @@
 
 enum owner { OWNER_FREE, OWNER_FILL, OWNER_HELD, OWNER_TX };
 enum { MAP_FILL, MAP_COMP, MAP_RX, MAP_TX };
-enum { TX_FRAMES = RING_FRAMES - RING_FILL };
+enum { TX_FRAMES = RING_FRAMES - RX_FRAMES };
 
 _Static_assert((RING_RX & (RING_RX - 1)) == 0 && (RING_TX & (RING_TX - 1)) == 0 &&
 	       (RING_FILL & (RING_FILL - 1)) == 0 && (RING_COMP & (RING_COMP - 1)) == 0,
@@ -166,13 +166,13 @@ static void populate(struct ring *r)
 {
 	uint32_t at = 0;
 
-	must(xsk_ring_prod__reserve(&r->fill, RING_FILL, &at) == RING_FILL);
-	for (unsigned i = 0; i < RING_FILL; i++) {
+	must(xsk_ring_prod__reserve(&r->fill, RX_FRAMES, &at) == RX_FRAMES);
+	for (unsigned i = 0; i < RX_FRAMES; i++) {
 		refill(r, i, at + i);
 		move(r, i, OWNER_FREE, OWNER_FILL);
 	}
-	xsk_ring_prod__submit(&r->fill, RING_FILL);
-	for (unsigned i = RING_FILL; i < RING_FRAMES; i++)
+	xsk_ring_prod__submit(&r->fill, RX_FRAMES);
+	for (unsigned i = RX_FRAMES; i < RING_FRAMES; i++)
 		r->free[r->free_count++] = (uint16_t)i;
 }
 
@@ -278,7 +278,7 @@ void ring_done(struct ring *r, const struct ring_frame *batch, unsigned n)
 {
 	uint32_t at = 0;
 
-	/* The ring has as many entries as there are RX frames: always room. */
+	/* There are more entries than frames: always room (limits.h). */
 	must(xsk_ring_prod__reserve(&r->fill, n, &at) == n);
 	for (unsigned i = 0; i < n; i++) {
 		move(r, batch[i].frame, OWNER_HELD, OWNER_FILL);
@@ -376,6 +376,18 @@ unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP])
 		r->stats->tx_completed += n;
 	}
 	return timed;
+}
+
+void ring_lost(const struct ring *r, uint64_t *ring_full, uint64_t *dropped, uint64_t *tx_invalid)
+{
+	struct xdp_statistics s = { 0 };
+	socklen_t size = sizeof s;
+
+	if (getsockopt(r->fd, SOL_XDP, XDP_STATISTICS, &s, &size) < 0)
+		return;
+	*ring_full += s.rx_ring_full;
+	*dropped += s.rx_dropped;
+	*tx_invalid += s.tx_invalid_descs;
 }
 
 int ring_test_send(struct ring *r, const void *bytes, size_t len, unsigned timeout_ms)

@@ -45,7 +45,7 @@ struct ring {
 	size_t map_len[4];
 	struct stats_block *stats; /* never NULL while frames move */
 	/* TX frames */
-	uint16_t free[RING_FRAMES - RING_FILL];
+	uint16_t free[RING_FRAMES - RX_FRAMES];
 	unsigned free_count;
 	unsigned in_flight;   /* given to TX, not completed */
 	unsigned unsubmitted; /* reserved descriptors since the last ring_tx */
@@ -93,6 +93,9 @@ void ring_tx(struct ring *r);
 
 /* Take completions back. Returns how many of them had a sent_ns, and those. */
 unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP]);
+
+/* Add what the kernel counted for this socket: frames lost before we saw them. */
+void ring_lost(const struct ring *r, uint64_t *ring_full, uint64_t *dropped, uint64_t *tx_invalid);
 
 /* Panics unless every frame has exactly one owner. */
 void ring_check(const struct ring *r);

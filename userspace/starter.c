@@ -280,7 +280,9 @@ static int climb(struct starter *st)
  * do better; not where something is in the way that he can remove. */
 static bool may_fall_back(const struct starter *st, int error)
 {
-	return st->conf->io == CONF_IO_AUTO && error != -EBUSY && error != -EPERM;
+	if (st->conf->io != CONF_IO_AUTO)
+		return false;
+	return st->maps ? error != -EBUSY && error != -EPERM : error == -EAFNOSUPPORT;
 }
 
 static int start_maps(struct starter *st)
