@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Usage: bench.sh BUILD_DIR [RUNS [SECONDS]]
+# Saker over AF_XDP (xdp-native) against nginx `return 200`, on the same veth and
+# the same cores: server on CPU 1, wrk on CPU 0. They alternate, and never run
+# at the same time. Medians of RUNS (5) runs of SECONDS (3) each. Ratios count;
+# the figures themselves are this machine's. Raw data: BUILD_DIR/bench/*.jsonl
+
+# shellcheck source=tests/net/lib.sh
+. "${0%/*}/../net/lib.sh"
+runs=${2:-5} seconds=${3:-3} starts=9
+nginx_port=8081
+raw=$build/bench/runs.jsonl
+result=$build/bench/result.jsonl
+
+die() {
+	echo "bench: $*" >&2
+	exit 1
+}
+
+[ "$(nproc)" -ge 2 ] || die 'needs two CPUs: one for the server, one for the client'
+command -v nginx > /dev/null && command -v wrk > /dev/null || die 'needs nginx and wrk'
+mkdir -p "$build/bench"
+: > "$raw"
+: > "$result"
+"${CC:-cc}" -O2 -Wall -Wextra -Werror -o "$build/bench/first" "$here/first.c" || exit 1
+network
+
+# --- the two servers -----------------------------------------------------------------
+
+saker_up() {
+	spawn_s taskset -c 1 "$build/saker" -i server0 -p $port --io-cpu=1 --io=xdp-native 2> "$dir/log"
+	saker=$spawned
+	soon 10 is_ready || die "$(cat "$dir/log")"
+}
+
+down() { # NUMBER
+	kill "$1"
+	wait "$1"
+}
+
+# As many bytes of body as ours. nginx's defaults, but one worker, no log, and no
+# end of keep-alive connections.
+nginx_conf() {
+	mkdir -p "$dir/nginx"
+	cat > "$dir/nginx/conf" <<- END
+	daemon off;
+	user root;
+	worker_processes 1;
+	pid $dir/nginx/pid;
+	error_log $dir/nginx/error;
+	events { }
+	http {
+		access_log off;
+		keepalive_requests 1000000000;
+		client_body_temp_path $dir/nginx/body;
+		proxy_temp_path $dir/nginx/proxy;
+		fastcgi_temp_path $dir/nginx/fastcgi;
+		uwsgi_temp_path $dir/nginx/uwsgi;
+		scgi_temp_path $dir/nginx/scgi;
+		server {
+			listen $nginx_port;
+			default_type application/json;
+			return 200 '$1';
+		}
+	}
+	END
+}
+
+nginx_answers() {
+	in_c curl -sf -o /dev/null "http://$server4:$nginx_port/"
+}
+
+nginx_up() {
+	spawn_s taskset -c 1 nginx -p "$dir/nginx" -c "$dir/nginx/conf"
+	nginx=$spawned
+	soon 10 nginx_answers || die 'nginx does not answer'
+}
+
+# Of a process and its children, in KiB.
+pss() { # NUMBER
+	for one in "$1" $(ps -o pid= --ppid "$1"); do
+		cat "/proc/$one/smaps_rollup"
+	done | awk '$1 == "Pss:" { sum += $2 } END { print sum }'
+}
+
+# --- measuring ------------------------------------------------------------------------
+
+value() { # NAME SERVER VALUE
+	jq -nc --arg name "$1" --arg server "$2" --argjson value "$3" '$ARGS.named' >> "$raw"
+}
+
+measure() { # SERVER URL CONNECTIONS
+	in_c wrk -t1 -c"$3" -d"${seconds}s" --latency "$2" > "$dir/wrk" || die "wrk: $(cat "$dir/wrk")"
+	grep -E 'Socket errors|Non-2xx' "$dir/wrk" && die "$1 with $3 connections"
+	awk -v c="$3" '
+	function us(text) { return text + 0 ? text * (text ~ /us$/ ? 1 : text ~ /ms$/ ? 1e3 : 1e6) : 0 }
+	$1 == "50%" { print "p50_us_" c, us($2) }
+	$1 == "99%" { print "p99_us_" c, us($2) }
+	$1 == "Requests/sec:" { print "requests_per_second_" c, $2 }' "$dir/wrk" |
+		while read -r name figure; do value "$name" "$1" "$figure"; done
+}
+
+measure_all() { # SERVER URL NUMBER
+	in_c wrk -t1 -c8 -d1s "$2" > "$dir/wrk" # warm
+	for connections in 1 8 32; do
+		measure "$1" "$2" $connections
+	done
+	value pss_kib "$1" "$(pss "$3")"
+}
+
+first() { # SERVER PORT COMMAND...
+	name=$1
+	shift
+	took=$(in_s "$build/bench/first" $server4 "$@" 2> "$dir/first.log") || die "$(cat "$dir/first.log")"
+	value first_answer_ms "$name" "$took"
+}
+
+# --- the runs ----------------------------------------------------------------------------
+
+saker_up
+nginx_conf "$(ask "$url/compute?n=0")"
+down "$saker"
+
+run=0
+while [ $run -lt "$runs" ]; do
+	run=$((run + 1))
+	echo "run $run of $runs" >&2
+	saker_up
+	measure_all saker "$url/compute?n=0" "$saker"
+	down "$saker"
+	nginx_up
+	measure_all nginx "http://$server4:$nginx_port/" "$nginx"
+	down "$nginx"
+done
+
+run=0
+while [ $run -lt $starts ]; do
+	run=$((run + 1))
+	first saker $port "$build/saker" -q -i server0 -p $port
+	first nginx $nginx_port nginx -p "$dir/nginx" -c "$dir/nginx/conf"
+	start_saker
+	value bypass_ms saker "$(stat_json | jq '(.mode.ready_ns - .mode.started_ns) / 1e6')"
+	down "$saker"
+done
+
+# --- medians and ratios ---------------------------------------------------------------------
+
+jq -sc '
+def median: sort | .[length / 2 | floor];
+def column($s): map(select(.server == $s) | .value) | if length > 0 then median else null end;
+group_by(.name)[]
+| {name: .[0].name, saker: column("saker"), nginx: column("nginx"),
+	runs: (map(select(.server == "saker")) | length)}
+| .ratio = if .nginx then .saker / .nginx else null end' "$raw" > "$result"
+
+row() { # NAME BAR
+	jq -r --arg name "$1" 'select(.name == $name) | [.saker, .nginx // "-", .ratio // "-", .runs] | @tsv' \
+		"$result" | awk -F '\t' -v name="$1" -v bar="$2" '
+	function two(x) { return x == "-" ? x : sprintf("%.2f", x) }
+	{ printf "%-26s %10s %10s %7s  %-18s %s\n", name, two($1), two($2), two($3), bar, $4 }'
+}
+
+echo "$("$build/saker" --version), $(nginx -v 2>&1), Linux $(uname -r)," \
+	"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+printf '%-26s %10s %10s %7s  %-18s %s\n' median saker nginx ratio bar runs
+row requests_per_second_1 'ratio >= 2'
+row requests_per_second_8
+row requests_per_second_32 'ratio >= 1'
+for connections in 1 8 32; do
+	row p50_us_$connections
+	row p99_us_$connections 'ratio <= 1'
+done
+row pss_kib 'saker <= 8192'
+row first_answer_ms 'saker <= 10'
+row bypass_ms 'saker <= 40'

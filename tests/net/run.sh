@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Usage: run.sh BUILD_DIR [NAMES...]
+# The scripts of this folder (or the named ones; `core`: a short list, for the
+# sanitizers) as one TAP stream. A script that ends early is a failed test more.
+# Root, real XDP, namespaces of our own.
+
+build=$1
+here=${0%/*}
+shift
+core='basics bad slow blackhole'
+[ $# != 0 ] || set -- basics rungs blackhole others refusals bad wire queues slow load loss
+# shellcheck disable=SC2086 # words
+[ "$*" != core ] || set -- $core
+
+if [ "$(id -u)" != 0 ]; then
+	echo '1..0 # SKIP needs root: network namespaces, XDP'
+	exit 0
+fi
+
+# What the tests themselves attach and run.
+build=$(cd "$build" && pwd) || exit 1
+need="$build/pass.bpf.o $build/drop.bpf.o"
+case " $* " in *' wire '*) need="$need $build/wire" ;; esac
+# shellcheck disable=SC2086 # words
+"${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
+
+# Renumbers, puts the script's name in front; its last line says what came of it.
+for name; do
+	{
+		"$here/$name.sh" "$build" 2>&1
+		echo "status $?"
+	} | awk -v name="$name" '
+	/^(not )?ok / {
+		bad = $1 == "not"
+		sub(/^(not )?ok [0-9]* *-? */, "")
+		print (bad ? "not ok - " : "ok - ") name ": " $0
+		ran++
+		fflush()
+		next
+	}
+	/^1\.\.[0-9]+/ {
+		planned = substr($1, 4)
+		if (planned == 0)
+			print "ok - " name " " substr($0, 5)
+		plans++
+		next
+	}
+	/^status [0-9]+$/ { status = $2; next }
+	{ print /^#/ ? $0 : "# " $0; fflush() }
+	END {
+		if (plans != 1 || planned != ran)
+			print "not ok - " name ": ran to its end (" ran + 0 " tests, status " status ")"
+	}'
+done | awk '
+/^(not )?ok - / { bad = $1 == "not"; sub(/^(not )?ok - /, ""); n++
+	print (bad ? "not ok " : "ok ") n " - " $0; fflush(); failed += bad; next }
+{ print; fflush() }
+END { print "1.." n + 0; exit failed > 0 }'
