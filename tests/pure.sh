@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: pure.sh BUILD_DIR
-# The tests that need no root and no network, already built: units, wire
-# scripts in virtual time, fuzz corpora, the command line. RUN: an emulator.
+# The tests that need no root and no network, already built: units, the edge's
+# refusals, wire scripts in virtual time, fuzz corpora, the command line. RUN: an emulator.
 
 build=$1
 cd "${0%/*}/.." || exit 1
@@ -15,6 +15,14 @@ for source in tests/unit/test_*.c; do
 	tally_run "$name" ${RUN:+"$RUN"} "$build/$name"
 done
 
+if [ -z "$RUN" ]; then
+	for source in tests/edge/test_*.c; do
+		name=${source##*/}
+		name=${name%.c}
+		tally_run "$name" "$build/$name"
+	done
+fi
+
 tally_run wire ${RUN:+"$RUN"} "$build/wire" tests/wire/scripts/*.pkt
 
 for source in tests/fuzz/fuzz_*.c; do
@@ -24,7 +32,7 @@ for source in tests/fuzz/fuzz_*.c; do
 done
 
 if [ -n "$RUN" ]; then
-	: # the command line belongs to the edge, which is not built for the emulator
+	: # the edge is not built for the emulator
 elif [ -x "$build/saker" ]; then
 	tally_run conf tests/conf.sh "$build"
 else

@@ -32,8 +32,10 @@ static void publish_lost(const struct iothread *io)
 	struct stats_block *stats = io->now.stats;
 	uint64_t ring_full = 0, dropped = 0, tx_invalid = 0;
 
-	for (unsigned q = 0; q < io->now.rings; q++)
+	for (unsigned q = 0; q < io->now.rings; q++) {
+		ring_check(&io->now.ring[q]);
 		ring_lost(&io->now.ring[q], &ring_full, &dropped, &tx_invalid);
+	}
 	stats->rx_ring_full = ring_full;
 	stats->rx_dropped = dropped;
 	stats->tx_invalid = tx_invalid;

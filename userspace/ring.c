@@ -16,7 +16,6 @@
 #define SOL_XDP 283
 #endif
 
-enum owner { OWNER_FREE, OWNER_FILL, OWNER_HELD, OWNER_TX };
 enum { MAP_FILL, MAP_COMP, MAP_RX, MAP_TX };
 enum { TX_FRAMES = RING_FRAMES - RX_FRAMES };
 
@@ -27,7 +26,7 @@ _Static_assert(TX_FRAMES >= RING_TX + RING_COMP, "TX can use all its frames");
 
 /* --- frames ---------------------------------------------------------------------- */
 
-static void move(struct ring *r, unsigned frame, enum owner from, enum owner to)
+static void move(struct ring *r, unsigned frame, enum ring_owner from, enum ring_owner to)
 {
 	must_debug(frame < RING_FRAMES && r->owner[frame] == from);
 	(void)from;
@@ -291,7 +290,9 @@ void ring_done(struct ring *r, const struct ring_frame *batch, unsigned n)
 
 uint8_t *ring_reserve(struct ring *r, uint16_t *frame)
 {
-	if (!r->free_count || r->in_flight + r->unsubmitted >= RING_TX)
+	/* Each frame in flight needs an entry of the completion ring; and one of the
+	 * TX ring, which kernels before 6.17 may show as taken after its completion. */
+	if (!r->free_count || r->in_flight >= RING_COMP || !xsk_prod_nb_free(&r->tx, 1))
 		return NULL;
 	*frame = r->free[--r->free_count];
 	move(r, *frame, OWNER_FREE, OWNER_HELD);
@@ -326,21 +327,18 @@ static bool pending(const struct ring *r)
 }
 
 /* One call sends at most 32 frames in copy mode (the kernel's TX_BATCH_SIZE) and
- * says EAGAIN when more are there. What was put off is kicked again the next
- * turn (A3, A4, A5). */
+ * says EAGAIN when more are there, or when the driver is busy. What was put off
+ * is kicked again the next turn (A3, A4, A5). */
 static void kick(struct ring *r)
 {
-	for (int i = 0; i < RING_TX / 32 && pending(r); i++) {
-		uint32_t was = __atomic_load_n(r->tx.consumer, __ATOMIC_RELAXED);
-
+	for (int i = 0; i < RING_TX / 32; i++) {
 		r->stats->tx_kicks++;
-		if (sendto(r->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == 0 && r->zero_copy)
-			return; /* the driver goes on by itself */
-		if (__atomic_load_n(r->tx.consumer, __ATOMIC_RELAXED) == was) {
-			r->stats->tx_kick_retries++;
+		if (sendto(r->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == 0 || !pending(r))
 			return;
-		}
+		if (errno != EAGAIN)
+			break;
 	}
+	r->stats->tx_kick_retries++;
 }
 
 void ring_tx(struct ring *r)

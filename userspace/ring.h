@@ -32,7 +32,8 @@
 #include "abi.h"
 #include "base.h"
 
-/* Counters of the I/O thread's block that a ring moves. */
+enum ring_owner { OWNER_FREE, OWNER_FILL, OWNER_HELD, OWNER_TX };
+
 struct ring {
 	int fd;
 	unsigned queue;
@@ -43,14 +44,14 @@ struct ring {
 	struct xsk_ring_cons rx, comp;
 	void *map[4]; /* of fill, comp, rx, tx */
 	size_t map_len[4];
-	struct stats_block *stats; /* never NULL while frames move */
+	struct stats_block *stats; /* of the I/O thread; never NULL while frames move */
 	/* TX frames */
 	uint16_t free[RING_FRAMES - RX_FRAMES];
 	unsigned free_count;
-	unsigned in_flight;   /* given to TX, not completed */
-	unsigned unsubmitted; /* reserved descriptors since the last ring_tx */
+	unsigned in_flight;   /* committed, not completed */
+	unsigned unsubmitted; /* of these, those since the last ring_tx */
 	uint64_t sent_ns[RING_FRAMES]; /* when it was given to TX, if it carries an answer */
-	uint8_t owner[RING_FRAMES];
+	uint8_t owner[RING_FRAMES]; /* enum ring_owner */
 };
 
 struct ring_frame {

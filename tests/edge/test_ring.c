@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The send side of ring.c against a kernel that can be told to put frames off,
+ * which no veth does. sendto here is xsk_generic_xmit of net/xdp/xsk.c: 32
+ * frames a call, EAGAIN for more or for a busy driver; before about 6.17 it
+ * shows what it took off the ring only when it found the ring empty.
+ */
+#include <errno.h>
+#include <sys/socket.h>
+#include "ring.h"
+#include "tap.h"
+
+static struct ring r;
+static struct stats_block stats;
+
+static struct {
+	uint32_t tx_prod, tx_cons; /* shared indices */
+	uint32_t comp_prod, comp_cons;
+	uint32_t seen, taken;      /* its own copies of the TX ring's */
+	uint32_t flags;
+	struct xdp_desc tx[RING_TX];
+	uint64_t comp[RING_COMP];
+	bool busy;                 /* the driver takes nothing */
+	bool at_once;              /* newer kernels: the consumer is shown at each return */
+	int error;                 /* every call fails so */
+	unsigned calls;
+} kernel;
+
+ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
+	       socklen_t len)
+{
+	int error = 0;
+
+	(void)fd, (void)bytes, (void)n, (void)flags, (void)to, (void)len;
+	kernel.calls++;
+	for (int batch = 32; !error; batch--) {
+		if (kernel.taken == kernel.seen) {
+			kernel.tx_cons = kernel.taken;
+			kernel.seen = kernel.tx_prod;
+		}
+		if (kernel.taken == kernel.seen)
+			return 0;
+		if (kernel.error || !batch || kernel.busy) {
+			error = kernel.error ? kernel.error : EAGAIN;
+			break;
+		}
+		kernel.comp[kernel.comp_prod++ % RING_COMP] = kernel.tx[kernel.taken++ % RING_TX].addr;
+	}
+	if (kernel.at_once)
+		kernel.tx_cons = kernel.taken;
+	errno = error;
+	return -1;
+}
+
+static void start(bool at_once)
+{
+	static uint8_t umem[RING_FRAMES * FRAME_SIZE];
+
+	memset(&kernel, 0, sizeof kernel);
+	memset(&stats, 0, sizeof stats);
+	memset(&r, 0, sizeof r);
+	kernel.flags = XDP_RING_NEED_WAKEUP;
+	kernel.at_once = at_once;
+	r.stats = &stats;
+	r.umem = umem;
+	r.tx = (struct xsk_ring_prod){ .mask = RING_TX - 1, .size = RING_TX,
+				       .producer = &kernel.tx_prod, .consumer = &kernel.tx_cons,
+				       .ring = kernel.tx, .flags = &kernel.flags,
+				       .cached_cons = RING_TX };
+	r.comp = (struct xsk_ring_cons){ .mask = RING_COMP - 1, .size = RING_COMP,
+					 .producer = &kernel.comp_prod, .consumer = &kernel.comp_cons,
+					 .ring = kernel.comp, .flags = &kernel.flags };
+	for (unsigned i = RX_FRAMES; i < RING_FRAMES; i++)
+		r.free[r.free_count++] = (uint16_t)i;
+	memset(r.owner, OWNER_FILL, RX_FRAMES);
+}
+
+/* As many frames as the ring takes, at most `most`; then one kick. */
+static unsigned turn(unsigned most)
+{
+	uint64_t sent_ns[RING_COMP];
+	unsigned n = 0;
+	uint16_t frame;
+
+	ring_reap(&r, sent_ns);
+	for (; n < most && ring_reserve(&r, &frame); n++)
+		ring_commit(&r, frame, 60, 0);
+	ring_tx(&r);
+	ring_check(&r);
+	return n;
+}
+
+static void test_kernel(bool at_once)
+{
+	const char *which = at_once ? "newer kernel" : "older kernel";
+	unsigned total;
+
+	start(at_once);
+	is(turn(1000), RING_TX, "%s: an empty ring takes as many frames as it has entries", which);
+	is(kernel.taken, RING_TX, "all of them leave in the same turn");
+	is(stats.tx_kick_retries, 0, "nothing was put off");
+	is(stats.tx_kicks, RING_TX / 32, "32 a call");
+
+	start(at_once);
+	kernel.busy = true;
+	total = turn(1000);
+	for (int i = 0; i < 10; i++)
+		total += turn(1000);
+	is(total, RING_TX, "a driver that takes nothing fills the ring, no more");
+	ok(stats.tx_kick_retries > 0, "and is asked again each turn");
+	kernel.busy = false;
+	for (int i = 0; i < 200; i++)
+		total += turn(20);
+	for (int i = 0; i < 20; i++)
+		turn(0);
+	is(kernel.taken, total, "when it goes on, every frame leaves, once");
+	is(stats.tx_completed, total, "and completes");
+	is(r.free_count, RING_FRAMES - RX_FRAMES, "all frames are free at the end");
+
+	start(at_once);
+	kernel.error = ENOBUFS;
+	turn(5);
+	is(kernel.calls, 1, "an error is not asked again in the same turn");
+	kernel.error = 0;
+	turn(0);
+	is(kernel.taken, 5, "but in the next, without a new frame (A4, A5)");
+}
+
+int main(void)
+{
+	test_kernel(false);
+	test_kernel(true);
+	return done();
+}
