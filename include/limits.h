@@ -66,12 +66,15 @@ enum {
 	HTTP_BODY_DEFAULT = 16384,
 	HTTP_BODY_MAX = 1 << 20,
 	/* Blocks for what cannot be used or sent at once: a request in pieces, an
-	 * answer not yet acknowledged. An answer of /compute takes about 420
-	 * bytes, so a small block holds two. */
-	BUF_SMALL = 1024,
-	/* Large blocks: one for each connection that uploads; who comes later
-	 * waits (its bytes are not acknowledged). */
-	BUF_LARGE_COUNT = 64,
+	 * answer not yet acknowledged. An answer of /compute takes about 350 bytes,
+	 * but room for the longest is asked for: a small block takes one more
+	 * while some are unacknowledged. Their pages are touched by use only. */
+	BUF_SMALL = 2048,
+	/* Large blocks: one for each connection that uploads, or whose answers are
+	 * not taken; one for every fourth slot. Who comes later waits (its bytes
+	 * are not acknowledged). */
+	BUF_LARGE_MIN = 64,
+	BUF_LARGE_SHARE = 4,
 	/* Longest answer head + body that http_write makes. */
 	HTTP_ANSWER_MAX = 1024,
 };
@@ -96,6 +99,8 @@ enum {
 	/* After our FIN a connection ends when the peer has acknowledged nothing new
 	 * for so long, whatever it still sends (Linux tcp_fin_timeout: 60 s). */
 	TCP_LINGER_MS = 20000,
+	/* Linux: tcp_invalid_ratelimit */
+	TCP_CORRECT_MS = 500,
 	/* A client sends its SYN again after 1 s (RFC 6298), data after 0.2 to 3 s. */
 	TCP_EARLY_MS = 3000,
 	/* Two cookies are valid at any time: this epoch's and the last one's. */

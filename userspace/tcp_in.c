@@ -65,6 +65,19 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 	return c;
 }
 
+/* Correct the peer, but not at its pace: a segment without data or FIN that is
+ * wrong gets an ACK twice a second at most (as Linux: tcp_invalid_ratelimit), so
+ * two ends out of step, or a forger, cannot keep each other busy. RFC 5961 7. */
+static void correct(struct tcp *t, struct conn *c, const struct pkt_seg *seg, uint64_t now_ns)
+{
+	if (!seg->len && !(seg->flags & WIRE_FIN)) {
+		if (c->corrected_ns && now_ns - c->corrected_ns < TCP_CORRECT_MS * (uint64_t)NS_PER_MS)
+			return;
+		c->corrected_ns = now_ns;
+	}
+	tcp_mark(t, c, DUE_ACK);
+}
+
 /* --- step 1: is the segment acceptable? -------------------------------------------- */
 
 static bool in_window(const struct conn *c, const struct pkt_seg *seg)
@@ -77,33 +90,34 @@ static bool in_window(const struct conn *c, const struct pkt_seg *seg)
 	return first < window || (span && last < window);
 }
 
-static enum tcp_verdict step_1_sequence(struct tcp *t, struct conn *c, const struct pkt_seg *seg)
+static enum tcp_verdict step_1_sequence(struct tcp *t, struct conn *c, const struct pkt_seg *seg,
+					uint64_t now_ns)
 {
 	bool rst = seg->flags & WIRE_RST;
 
 	/* RFC 7323 5.3 R1. Segments without the option are let through: some
 	 * clients send the handshake's ACK or keep-alives so (gvisor#11536). */
 	if (c->has_ts && seg->has_ts && !rst && seq_lt(seg->ts_val, c->ts_recent)) {
-		tcp_mark(t, c, DUE_ACK);
+		correct(t, c, seg, now_ns);
 		return TCP_paws;
 	}
 	if (in_window(c, seg))
 		return GO_ON;
 	if (rst)
 		return TCP_out_of_window;
-	tcp_mark(t, c, DUE_ACK);
+	correct(t, c, seg, now_ns);
 	return seq_le(seg->seq + pkt_span(seg), c->rcv_nxt) ? TCP_duplicate : TCP_out_of_window;
 }
 
 /* --- steps 2 and 4: RST and SYN, with RFC 5961 3.2 and 4.2 ---------------------------- */
 
 static enum tcp_verdict step_2_rst(struct tcp *t, struct conn *c, const struct pkt_seg *seg,
-				   struct tcp_event *ev)
+				   uint64_t now_ns, struct tcp_event *ev)
 {
 	if (!(seg->flags & WIRE_RST))
 		return GO_ON;
 	if (seg->seq != c->rcv_nxt) {
-		tcp_mark(t, c, DUE_ACK);
+		correct(t, c, seg, now_ns);
 		return TCP_challenge;
 	}
 	ev->gone = true;
@@ -111,11 +125,12 @@ static enum tcp_verdict step_2_rst(struct tcp *t, struct conn *c, const struct p
 	return TCP_reset_in;
 }
 
-static enum tcp_verdict step_4_syn(struct tcp *t, struct conn *c, const struct pkt_seg *seg)
+static enum tcp_verdict step_4_syn(struct tcp *t, struct conn *c, const struct pkt_seg *seg,
+				   uint64_t now_ns)
 {
 	if (!(seg->flags & WIRE_SYN))
 		return GO_ON;
-	tcp_mark(t, c, DUE_ACK);
+	correct(t, c, seg, now_ns);
 	return TCP_challenge;
 }
 
@@ -153,7 +168,8 @@ static void take_ack(struct tcp *t, struct conn *c, uint32_t ack, uint64_t now_n
 	}
 	c->retries = 0;
 	grow_cwnd(c, n);
-	if (c->at_end_ns)
+	/* By a segment's worth, or all: who acknowledges byte by byte gains nothing. */
+	if (c->at_end_ns && (n >= c->mss || ack == c->snd_max))
 		c->at_end_ns = now_ns + TCP_LINGER_MS * (uint64_t)NS_PER_MS;
 	c->at_rtx_ns = 0;
 	tcp_start_timer(t, c, now_ns);
@@ -214,7 +230,7 @@ static enum tcp_verdict step_5_ack(struct tcp *t, struct conn *c, const struct p
 		return TCP_bad_flags;
 	/* RFC 5961 5.2: from before the largest window, or never sent */
 	if (seq_gt(seg->ack, c->snd_max) || seq_lt(seg->ack, c->snd_una - c->snd_wnd_max)) {
-		tcp_mark(t, c, DUE_ACK);
+		correct(t, c, seg, now_ns);
 		return TCP_bad_ack;
 	}
 	c->silence = 0;
@@ -311,11 +327,11 @@ static enum tcp_verdict input_conn(struct tcp *t, struct conn *c, const struct p
 	enum tcp_verdict v;
 
 	ev->slot = tcp_slot(t, c);
-	v = step_1_sequence(t, c, seg);
+	v = step_1_sequence(t, c, seg, now_ns);
 	if (v == GO_ON)
-		v = step_2_rst(t, c, seg, ev);
+		v = step_2_rst(t, c, seg, now_ns, ev);
 	if (v == GO_ON)
-		v = step_4_syn(t, c, seg);
+		v = step_4_syn(t, c, seg, now_ns);
 	if (v == GO_ON)
 		v = step_5_ack(t, c, seg, now_ns, ev);
 	if (v != GO_ON)
@@ -340,9 +356,9 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 		w->key = 0;
 		return false;
 	}
-	if (seg->flags & WIRE_FIN)
+	if (seg->flags & WIRE_FIN && seg->seq + pkt_span(seg) == w->rcv_nxt)
 		w->until_ns = now_ns + TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS;
-	if (pkt_span(seg) || seg->seq != w->rcv_nxt)
+	if (pkt_span(seg)) /* bare ACKs of two ends out of step would never end */
 		tcp_answer_timewait(t, w, seg, now_ns);
 	return true;
 }
@@ -379,7 +395,7 @@ static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, u
 	}
 	if (!(seg->flags & (WIRE_SYN | WIRE_ACK)))
 		return TCP_bad_flags;
-	if (seg->flags & WIRE_SYN || !tcp_cookie_check(t, seg, hash, now_ns, &o)) {
+	if (t->refusing || seg->flags & WIRE_SYN || !tcp_cookie_check(t, seg, hash, now_ns, &o)) {
 		if (is_early(t, seg, hash, now_ns))
 			return TCP_early;
 		tcp_answer_rst(t, seg);
@@ -401,6 +417,7 @@ enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t no
 	struct timewait *w;
 
 	*ev = (struct tcp_event){ .slot = TCP_NONE };
+	t->stubs_first = false;
 	if (likely(c))
 		return input_conn(t, c, seg, now_ns, ev);
 	w = timewait_find(t, hash, now_ns);

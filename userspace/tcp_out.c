@@ -254,15 +254,23 @@ bool tcp_due(const struct tcp *t)
 	return t->stub_count || t->due_first != TCP_NONE;
 }
 
-bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *s, uint16_t *slot)
+static bool output_stub(struct tcp *t, struct pkt_seg *s, uint16_t *slot)
 {
 	*slot = TCP_NONE;
-	if (t->stub_count) {
-		*s = t->stub[t->stub_head];
-		t->stub_head = (t->stub_head + 1) % STUBS_MAX;
-		t->stub_count--;
+	if (!t->stub_count)
+		return false;
+	*s = t->stub[t->stub_head];
+	t->stub_head = (t->stub_head + 1) % STUBS_MAX;
+	t->stub_count--;
+	return true;
+}
+
+bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *s, uint16_t *slot)
+{
+	/* Stubs first, then in turn: a flood of SYNs cannot silence the connections. */
+	t->stubs_first = !t->stubs_first;
+	if (t->stubs_first && output_stub(t, s, slot))
 		return true;
-	}
 	while (t->due_first != TCP_NONE) {
 		struct conn *c = &t->conn[t->due_first];
 
@@ -275,5 +283,5 @@ bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *s, uint16_t *slo
 			tcp_mark(t, c, 0); /* to the end of the list: others first */
 		return true;
 	}
-	return false;
+	return output_stub(t, s, slot);
 }

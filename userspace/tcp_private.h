@@ -55,6 +55,7 @@ struct conn {
 	uint64_t rtt_start_ns; /* 0: no segment is being timed */
 	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
 	uint64_t rto_ns;     /* without back-off */
+	uint64_t corrected_ns; /* when a wrong segment without data was last answered */
 	/* deadlines, 0 is none; the wheel has the earliest */
 	uint64_t at_rtx_ns;  /* retransmission or, with a shut window, probe */
 	uint64_t at_ack_ns;  /* delayed ACK */
@@ -103,6 +104,7 @@ struct tcp {
 	/* answers that belong to no connection: a ring */
 	struct pkt_seg stub[STUBS_MAX];
 	unsigned stub_head, stub_count;
+	bool stubs_first;     /* the segment that left last, if a stub waited, was one */
 	struct tcp_tally tally;
 };
 

@@ -269,6 +269,24 @@ static void test_stubs(void)
 	ok(!sends() && !tcp_due(t), "then none");
 }
 
+/* A flood of SYNs fills the stubs; connections are served all the same. */
+static void test_stubs_in_turn(void)
+{
+	struct conn *c = conn_in(TCP_ESTABLISHED);
+	struct pkt_seg seg = { 0 };
+	unsigned answers = 0, stubs = 0;
+	uint16_t slot;
+
+	write_bytes(c, 16000);
+	c->cwnd = c->snd_wnd = 1000 * MSS;
+	for (unsigned i = 0; i < STUBS_MAX; i++)
+		must(tcp_stub(t));
+	for (unsigned i = 0; i < 20 && tcp_output(t, now, &seg, &slot); i++)
+		slot == TCP_NONE ? stubs++ : answers++;
+	is(answers, stubs, "stubs and connections send in turn");
+	fresh();
+}
+
 /* --- TIME-WAIT ------------------------------------------------------------------------------ */
 
 static struct timewait *enter(bool ts)
@@ -389,6 +407,7 @@ int main(void)
 	test_reuse_while_due();
 	test_turns();
 	test_stubs();
+	test_stubs_in_turn();
 	test_timewait();
 	test_timewait_reuse();
 	test_timewait_evict();
