@@ -271,7 +271,7 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 				    STATS_xdp_pass_stalled);
 	/* A SYN too: on a connection that the kernel has, only the kernel can
 	 * answer it (RFC 5961 4, RFC 6191), and what follows would go there. */
-	if (l->kernel_flows && kernel_owns(ctx, &s))
+	if (heartbeat & STEER_KERNEL_FLOWS && kernel_owns(ctx, &s))
 		return STATS_xdp_pass_kernel;
 
 	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)

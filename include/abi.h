@@ -49,9 +49,13 @@ struct steer_live {
 	/* written by the starter */
 	uint64_t ready;   /* 1: redirect; 0: pass */
 	/* written by the I/O thread; its own cache line */
+	/* when; bit 0: STEER_KERNEL_FLOWS. One word, so that XDP on another CPU sees
+	 * both or neither. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	uint64_t kernel_flows; /* 1: the kernel may hold connections on the port: look first */
 };
+
+/* The kernel may hold connections on the port: look before redirecting. */
+enum { STEER_KERNEL_FLOWS = 1 };
 
 /* What XDP puts in front of a redirected frame (xdp_md->data_meta). */
 struct steer_meta {

@@ -70,6 +70,12 @@ static inline void buf_free(struct buf_pool *p, struct buf *b)
 	buf_drop(p, b, b->len);
 }
 
+/* Could a buf that is refused room now be given it? */
+static inline bool buf_pool_has_large(const struct buf_pool *p)
+{
+	return p->large.first || p->large.fresh < p->large.end;
+}
+
 /* The most that one buf can ever hold. */
 static inline size_t buf_most(const struct buf_pool *p)
 {

@@ -76,17 +76,6 @@ bool cpu_allowed(int cpu)
 	return !allowed_set(&set) && cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
 }
 
-int cpu_pin(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return -EINVAL;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof set, &set) ? -errno : 0;
-}
-
 static size_t whole_pages(size_t length)
 {
 	return round_up(length, (size_t)sysconf(_SC_PAGESIZE));

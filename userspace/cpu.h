@@ -21,9 +21,6 @@ bool cpu_isolated(int cpu);
 /* May this process run on it? */
 bool cpu_allowed(int cpu);
 
-/* Bind the calling thread to one CPU. */
-int cpu_pin(int cpu);
-
 /* Zeroed pages, shared with children, never swapped once touched
  * (mlock2 ONFAULT; a refused lock is not an error: *locked says). The length is
  * rounded up to pages. NULL with errno. */

@@ -21,9 +21,9 @@ enum {
 	 * must show that it lives. */
 	SLEEP_MS = 20,
 };
-/* A connection that the kernel accepted may still be on its way through the
- * handshake: SYN-ACKs are repeated after 1 and 3 s (RFC 6298). */
-static const uint64_t KERNEL_FREE_NS = 5ull * NS_PER_S;
+/* Connections that we have closed live on in the kernel until their last bytes
+ * are acknowledged (Linux tcp_fin_timeout: 60 s). */
+static const uint64_t KERNEL_FREE_NS = 60ull * NS_PER_S;
 
 /* --- what is done now and then --------------------------------------------------- */
 
@@ -57,13 +57,14 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
 
-/* Tell XDP whether the kernel may hold connections on the port: then it must look
- * before it redirects. After a stall that was longer than XDP tolerates, SYNs
- * have gone to the kernel, so that is said before the heartbeat. */
+/* Tell XDP that we live, and, in the same word, whether the kernel may hold
+ * connections on the port: then it must look before it redirects. After a stall
+ * that was longer than XDP tolerates SYNs have gone to the kernel. */
 static void beat(struct iothread *io, uint64_t now_ns)
 {
 	struct steer_live *live = io->now.live;
 	uint64_t gap = now_ns - io->heartbeat_ns;
+	bool flows;
 
 	if (!live || gap < HEARTBEAT_NS)
 		return;
@@ -71,12 +72,11 @@ static void beat(struct iothread *io, uint64_t now_ns)
 		io->kernel_free_ns = 0;
 	else if (!io->kernel_free_ns)
 		io->kernel_free_ns = now_ns;
-	__atomic_store_n(&live->kernel_flows,
-			 !io->kernel_free_ns || now_ns - io->kernel_free_ns < KERNEL_FREE_NS,
-			 __ATOMIC_RELAXED);
 	io->heartbeat_ns = now_ns;
-	/* release: XDP that sees this beat sees that word too */
-	__atomic_store_n(&live->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+	flows = !io->kernel_free_ns || now_ns - io->kernel_free_ns < KERNEL_FREE_NS;
+	__atomic_store_n(&live->heartbeat_ns,
+			 (now_ns & ~(uint64_t)STEER_KERNEL_FLOWS) | (flows ? STEER_KERNEL_FLOWS : 0),
+			 __ATOMIC_RELAXED);
 }
 
 static void take_bypass(struct iothread *io)
@@ -195,15 +195,19 @@ static void turn_rings(struct iothread *io)
 }
 
 /* Waiting: the kernel wakes us. */
-static void turn_sockets(struct iothread *io, struct stats_block *stats)
+static void turn_sockets(struct iothread *io)
 {
-	sock_poll(io->sock, io->worker, stats, worker_busy(io->worker) ? 0 : SLEEP_MS);
-	worker_admit(io->worker, cpu_now_ns());
+	bool computing = worker_busy(io->worker);
+	bool busy = sock_poll(io->sock, io->worker, io->now.stats, computing ? 0 : SLEEP_MS);
+	uint64_t now_ns = cpu_now_ns();
+
+	worker_admit(io->worker, now_ns);
 	worker_compute(io->worker);
 	worker_answer(io->worker, cpu_now_ns());
-	sock_flush(io->sock, io->worker, stats);
-	beat(io, cpu_now_ns());
-	keep_house(io, cpu_now_ns());
+	sock_flush(io->sock, io->worker, io->now.stats);
+	beat(io, now_ns);
+	keep_house(io, now_ns);
+	count_turn(io, now_ns, busy || computing);
 }
 
 static void start_drain(struct iothread *io)
@@ -225,7 +229,7 @@ static void *run(void *arg)
 		if (io->now.rings)
 			turn_rings(io);
 		else
-			turn_sockets(io, io->now.stats);
+			turn_sockets(io);
 	}
 	worker_publish(io->worker);
 	publish_lost(io);

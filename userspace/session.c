@@ -34,8 +34,6 @@ static void drop_work(struct worker *w, uint16_t id)
 {
 	struct session *s = &w->session[id];
 
-	if (s->phase == PHASE_WAIT || s->phase == PHASE_LANE || s->phase == PHASE_ANSWER)
-		count(w, STATS_http_aborted);
 	if (s->phase == PHASE_LANE)
 		must(lane_drop(w->lane, id));
 	buf_free(&w->pool, &s->in);
@@ -43,6 +41,10 @@ static void drop_work(struct worker *w, uint16_t id)
 
 void session_end(struct worker *w, uint16_t id)
 {
+	uint8_t phase = w->session[id].phase;
+
+	if (phase == PHASE_WAIT || phase == PHASE_LANE || phase == PHASE_ANSWER)
+		count(w, STATS_http_aborted);
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);
 	w->session[id].phase = PHASE_FREE;
@@ -89,6 +91,8 @@ void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
 			session_end(w, id);
 		}
 	} else if (s->phase == PHASE_CLOSING && is_sock(w, id)) {
+		/* Neither the peer's end nor room for ours came: it is over. */
+		buf_free(&w->pool, &w->out[id]);
 		s->eof = true;
 		line_put(w, LINE_SOCK, id);
 	}
@@ -202,8 +206,9 @@ void session_result(struct worker *w, uint16_t id, uint64_t now_ns)
 
 void session_refuse(struct worker *w, uint16_t id, enum http_fault fault, uint64_t now_ns)
 {
-	if (!answer_room(w, id)) {
-		session_close(w, id, now_ns); /* no lane and no buffer: it has to go */
+	if (!answer_room(w, id)) { /* neither lane nor buffer: it has to go, unanswered */
+		count(w, fault_counter[fault]);
+		session_close(w, id, now_ns);
 		return;
 	}
 	refuse(w, id, fault, "", true, now_ns);
@@ -356,6 +361,7 @@ static uint32_t read_frame(struct worker *w, uint16_t id, uint8_t *bytes, uint32
 	struct session *s = &w->session[id];
 	struct reading in = { bytes, n, 0 };
 
+	w->undo = s->head;
 	read_requests(w, id, &in, now_ns);
 	if (s->phase == PHASE_CLOSING || in.used == in.len ||
 	    buf_append(&w->pool, &s->in, bytes + in.used, in.len - in.used))

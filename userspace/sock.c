@@ -15,7 +15,7 @@
 #define LISTENER 0x80000000u
 #define WAKE 0x40000000u
 
-enum { EVENTS = 64, BACKLOG = 1024 };
+enum { EVENTS = 64, BACKLOG = 1024, ACCEPTS = 16 };
 
 /* --- listening ------------------------------------------------------------------- */
 
@@ -124,15 +124,15 @@ static void woken(struct sock *s)
 
 /* --- connections -------------------------------------------------------------------- */
 
-static void watch(struct sock *s, uint16_t id, int op, uint32_t events)
+static bool watch(struct sock *s, uint16_t id, int op, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.u32 = id };
 	unsigned i = id - s->first_id;
 
 	if (op == EPOLL_CTL_MOD && s->events[i] == events)
-		return;
+		return true;
 	s->events[i] = events;
-	epoll_ctl(s->epoll_fd, op, s->fd[i], &e);
+	return epoll_ctl(s->epoll_fd, op, s->fd[i], &e) == 0;
 }
 
 static void drop(struct sock *s, struct worker *w, struct stats_block *stats, uint16_t id)
@@ -148,11 +148,16 @@ static void drop(struct sock *s, struct worker *w, struct stats_block *stats, ui
 
 static void take_new(struct sock *s, struct worker *w, struct stats_block *stats, int listen_fd)
 {
-	int fd, yes = 1;
+	int yes = 1;
 
-	while ((fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-		uint16_t id = worker_open(w, cpu_now_ns());
+	/* A few: frames and other connections wait meanwhile. */
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		uint16_t id;
 
+		if (fd < 0)
+			return;
+		id = worker_open(w, cpu_now_ns());
 		if (id == WORKER_NONE) {
 			stats->sock_refused++;
 			close(fd);
@@ -163,7 +168,8 @@ static void take_new(struct sock *s, struct worker *w, struct stats_block *stats
 		stats->sock_accepted++;
 		s->fd[id - s->first_id] = fd;
 		s->count++;
-		watch(s, id, EPOLL_CTL_ADD, EPOLLIN);
+		if (!watch(s, id, EPOLL_CTL_ADD, EPOLLIN))
+			drop(s, w, stats, id);
 	}
 }
 
@@ -256,6 +262,8 @@ bool sock_poll(struct sock *s, struct worker *w, struct stats_block *stats, int 
 			woken(s);
 		else if (s->fd[who - s->first_id] < 0)
 			continue; /* closed by an earlier event of this batch */
+		else if (e[i].events & EPOLLERR)
+			drop(s, w, stats, (uint16_t)who);
 		else if (e[i].events & EPOLLOUT)
 			settle(s, w, stats, (uint16_t)who);
 		else

@@ -33,7 +33,8 @@ struct starter {
 	unsigned rings;
 	struct bypass bypass;
 	struct mode mode;     /* what the map will say */
-	char mode_text[64];
+	char first_text[64];  /* the mode in a line: before the bypass, for the I/O thread */
+	char mode_text[64];   /* and when it is there; not written to once it is handed over */
 	struct stats_before before;
 	/* where the I/O thread counts until the maps are there */
 	struct stats_block early_stats;
@@ -103,7 +104,7 @@ static int make_worker(struct starter *st)
 		return refuse(st, "no memory for %u connections (%zu bytes): %s; choose fewer with "
 			      "--max-conns", p.max_conns, st->worker_len, strerror(errno));
 	st->io.worker = worker_init(memory, &p, cpu_now_ns());
-	worker_set_mode(st->io.worker, st->mode_text);
+	worker_set_mode(st->io.worker, st->first_text);
 	return 0;
 }
 
@@ -123,7 +124,7 @@ static void first_mode(struct starter *st, uint64_t exec_ns, int cpu)
 	};
 	snprintf(st->mode.ifname, sizeof st->mode.ifname, "%s", st->conf->ifname);
 	snprintf(st->mode.program, sizeof st->mode.program, "%s", VERSION);
-	stats_mode_text(st->mode_text, sizeof st->mode_text, &st->mode);
+	stats_mode_text(st->first_text, sizeof st->first_text, &st->mode);
 }
 
 static int choose_cpu(struct starter *st, int *cpu)
@@ -133,6 +134,8 @@ static int choose_cpu(struct starter *st, int *cpu)
 	*cpu = st->conf->io_cpu;
 	if (*cpu < 0)
 		*cpu = cpu_choose(&isolated);
+	if (*cpu < 0)
+		return refuse(st, "no CPU that this process may use: %s", strerror(-*cpu));
 	if (!cpu_allowed(*cpu))
 		return refuse(st, "--io-cpu=%d: this process may not run there (see taskset -p %d)",
 			      *cpu, (int)getpid());

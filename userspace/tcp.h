@@ -134,10 +134,7 @@ bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *seg, uint16_t *s
 bool tcp_due(const struct tcp *t);
 
 enum tcp_state tcp_state(const struct tcp *t, uint16_t slot);
-/* Bytes of out[slot] that were never sent; the rest waits for its ACK. */
-uint32_t tcp_unsent(const struct tcp *t, uint16_t slot);
 unsigned tcp_count(const struct tcp *t);
-const struct pkt_flow *tcp_flow(const struct tcp *t, uint16_t slot);
 const struct tcp_tally *tcp_tally(const struct tcp *t);
 const char *tcp_state_name(enum tcp_state s);
 const char *tcp_verdict_name(enum tcp_verdict v);

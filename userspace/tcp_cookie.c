@@ -12,7 +12,8 @@
  * An attacker who guesses needs 2^23 segments on average for one connection.
  */
 
-/* Classes go down, never up: a smaller segment or window is always safe. */
+/* Classes go down: a smaller segment or window is always safe. Only what is below
+ * the smallest MSS goes up to it, the floor against tiny segments (CVE-2019-11479). */
 static const uint16_t mss_class[8] = { 64, 216, 536, 1220, 1360, 1400, 1440, 1460 };
 static const uint8_t scale_class[8] = { 0, 1, 2, 4, 6, 7, 8, 10 };
 

@@ -269,22 +269,9 @@ enum tcp_state tcp_state(const struct tcp *t, uint16_t slot)
 	return t->conn[slot].state;
 }
 
-uint32_t tcp_unsent(const struct tcp *t, uint16_t slot)
-{
-	const struct conn *c = &t->conn[slot];
-	uint32_t sent = c->snd_max - c->snd_una;
-
-	return t->p.out[slot].len > sent ? t->p.out[slot].len - sent : 0;
-}
-
 unsigned tcp_count(const struct tcp *t)
 {
 	return t->count;
-}
-
-const struct pkt_flow *tcp_flow(const struct tcp *t, uint16_t slot)
-{
-	return &t->conn[slot].flow;
 }
 
 const struct tcp_tally *tcp_tally(const struct tcp *t)

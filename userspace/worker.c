@@ -14,6 +14,11 @@ static unsigned small_count(const struct worker_params *p)
 	return p->max_conns + p->max_socks;
 }
 
+static unsigned large_count(const struct worker_params *p)
+{
+	return (unsigned)max_u64(BUF_LARGE_MIN, p->max_conns / BUF_LARGE_SHARE);
+}
+
 static struct tcp_params tcp_params_of(struct worker *w, const struct worker_params *p)
 {
 	struct tcp_params tp = {
@@ -45,7 +50,7 @@ static struct layout layout_of(const struct worker_params *p)
 	l.lane = l.entries + round_up(n * sizeof(struct wheel_entry), lane_align());
 	l.tcp = l.lane + round_up(lane_footprint(), 64);
 	l.pool = l.tcp + round_up(tcp_footprint(&tp), 64);
-	l.end = l.pool + buf_pool_footprint(small_count(p), BUF_LARGE_COUNT, large_size(p));
+	l.end = l.pool + buf_pool_footprint(small_count(p), large_count(p), large_size(p));
 	return l;
 }
 
@@ -76,7 +81,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->session = (struct session *)(base + l.session);
 	w->out = (struct buf *)(base + l.out);
 	w->lane = lane_init(base + l.lane);
-	buf_pool_init(&w->pool, base + l.pool, small_count(p), BUF_LARGE_COUNT, large_size(p));
+	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
 	tp = tcp_params_of(w, p);
 	w->tcp = tcp_init(base + l.tcp, &tp, now_ns);
 	wheel_init(&w->wheel, (struct wheel_entry *)(base + l.entries), now_ns);
@@ -271,6 +276,9 @@ void worker_admit(struct worker *w, uint64_t now_ns)
 		if (id == last)
 			break;
 	}
+	if (buf_pool_has_large(&w->pool))
+		while ((id = line_take(w, LINE_ROOM)) != WORKER_NONE)
+			line_put(w, LINE_SOCK, id);
 	admit_all(w, now_ns);
 	w->admit_ns = now_ns;
 }
@@ -388,10 +396,14 @@ void worker_gone(struct worker *w, uint16_t id)
 uint8_t *worker_room(struct worker *w, uint16_t id, size_t *n)
 {
 	struct session *s = &w->session[id];
+	uint8_t *to;
 
 	/* A small block first; what does not fit there moves to a large one. */
 	*n = s->in.len < BUF_SMALL ? BUF_SMALL - s->in.len : buf_most(&w->pool) - s->in.len;
-	return *n ? buf_reserve(&w->pool, &s->in, *n) : NULL;
+	to = *n ? buf_reserve(&w->pool, &s->in, *n) : NULL;
+	if (*n && !to)
+		line_put(w, LINE_ROOM, id);
+	return to;
 }
 
 void worker_read(struct worker *w, uint16_t id, size_t n, uint64_t now_ns)
@@ -463,7 +475,7 @@ void worker_drain(struct worker *w, uint64_t now_ns)
 	for (unsigned id = 0; id < w->sessions; id++) {
 		struct session *s = &w->session[id];
 
-		if (s->phase == PHASE_HEAD && !s->request_begun)
+		if (s->phase == PHASE_HEAD && !s->request_begun && !s->in.len)
 			session_close(w, (uint16_t)id, now_ns);
 	}
 }

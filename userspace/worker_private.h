@@ -33,6 +33,7 @@ enum session_phase {
 enum session_line {
 	LINE_WAIT,  /* PHASE_WAIT, in the order of their coming */
 	LINE_AGAIN, /* buffered bytes to parse, or an answer to try again */
+	LINE_ROOM,  /* sockets that could not read: no buffer */
 	LINE_SOCK,  /* sockets with something new, for worker_ready */
 	LINES,
 };

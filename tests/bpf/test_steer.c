@@ -133,9 +133,10 @@ static int enter(enum situation in, bool kernel_flows)
 			return error;
 	}
 
-	struct steer_live live = { .ready = situations[in].ready, .kernel_flows = kernel_flows };
+	struct steer_live live = { .ready = situations[in].ready };
 	if (situations[in].heartbeat)
-		live.heartbeat_ns = now_ns() + (uint64_t)situations[in].heartbeat;
+		live.heartbeat_ns = (now_ns() + (uint64_t)situations[in].heartbeat) & ~1ull;
+	live.heartbeat_ns |= kernel_flows ? STEER_KERNEL_FLOWS : 0;
 	uint32_t key = 0;
 	set_slot(0, in != NO_SOCKET);
 	set_slot(1, in == NO_SOCKET);

@@ -9,7 +9,7 @@
 #include "wire.h"
 #include "worker.h"
 
-enum { CONNS = 4, SOCKS = 200 };
+enum { CONNS = 4, SOCKS = 200, LARGE = BUF_LARGE_MIN };
 
 static struct stats_block stats;
 static struct stage_block stages;
@@ -174,25 +174,59 @@ static void test_buffers(void)
 {
 	static char part[3000] = "POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 16000\r\n"
 				 "Content-Type: application/json\r\n\r\n";
-	uint16_t id[BUF_LARGE_COUNT + 1];
+	uint16_t id[LARGE + 1];
 	unsigned full = 0;
 
 	start();
 	memset(part + strlen(part), ' ', sizeof part - strlen(part));
-	for (int i = 0; i <= BUF_LARGE_COUNT; i++) {
+	for (int i = 0; i <= LARGE; i++) {
 		id[i] = worker_open(w, now);
 		full += !send_bytes(id[i], part, sizeof part);
 	}
 	is(full, 1, "one upload more than there are large blocks has to wait");
 	worker_gone(w, id[0]);
 	worker_check(w);
-	ok(send_bytes(id[BUF_LARGE_COUNT], part + 1024, 1000), "until one of them is gone");
-	for (int i = 1; i <= BUF_LARGE_COUNT; i++)
+	ok(send_bytes(id[LARGE], part + BUF_SMALL, 900), "until one of them is gone");
+	for (int i = 1; i <= LARGE; i++)
 		worker_gone(w, id[i]);
 	worker_check(w);
 	for (int i = 0; i < SOCKS; i++)
 		ok(worker_open(w, now) != WORKER_NONE || i != SOCKS - 1, "all ids are free again");
 	is(worker_open(w, now), WORKER_NONE, "and no more than those");
+}
+
+static void test_room_again(void)
+{
+	static const char head[] = "POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n"
+				   "Content-Type: application/json\r\n\r\n";
+	static char body[3000];
+	uint16_t id[LARGE + 1], ready;
+
+	start();
+	memset(body, ' ', sizeof body);
+	for (int i = 0; i <= LARGE; i++)
+		id[i] = open_and_send(head);
+	for (int i = 0; i <= LARGE; i++)
+		send_bytes(id[i], body, 2500);
+	turn();
+	while ((ready = worker_ready(w)) != WORKER_NONE)
+		ok(ready != id[LARGE], "who found no room is not called while there is none");
+	worker_gone(w, id[0]);
+	turn();
+	is(worker_ready(w), id[LARGE], "but as soon as there is");
+}
+
+/* Who neither reads nor ends is let go after the linger, with what he left. */
+static void test_unread(void)
+{
+	uint16_t id;
+
+	start();
+	id = open_and_send("GET /healthz HTTP/1.0\r\n\r\n");
+	turn();
+	ok(worker_closing(w, id) && worker_out(w, id)->len, "an answer that is not read");
+	pass_ms(TCP_LINGER_MS + 10);
+	ok(worker_over(w, id) && !worker_out(w, id)->len, "is given up at last");
 }
 
 static void test_output_full(void)
@@ -248,7 +282,7 @@ static void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ack, cons
 		.seq = seq, .ack = ack, .flags = flags, .window = 65535, .wscale = PKT_NO_SCALE,
 		.data = (const uint8_t *)data, .len = (uint32_t)strlen(data),
 	};
-	uint8_t bytes[2048];
+	static uint8_t bytes[2048]; /* `last` points into it */
 	bool answer;
 	size_t len;
 
@@ -283,7 +317,7 @@ static void test_no_buffer(void)
 		hog[i] = open_and_send("G");
 	/* They hold all but CONNS small blocks; these and the large ones go to
 	 * answers that nobody reads, while the next request has begun. */
-	for (int i = 0; i < CONNS + BUF_LARGE_COUNT; i++)
+	for (int i = 0; i < CONNS + LARGE; i++)
 		send_bytes(hog[i], rest, strlen(rest));
 	ack = connect_port(1);
 	frame(1, WIRE_ACK, 1001, ack, head);
@@ -297,12 +331,48 @@ static void test_no_buffer(void)
 	ok(last.len > 100, "the request is answered");
 }
 
+/* A segment for which there is no buffer leaves the parser as it was, whatever
+ * other sessions did in between. */
+static void test_no_buffer_in_body(void)
+{
+	static const char head[] = "POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n"
+				   "Content-Type: application/json\r\nExpect: 100-continue\r\n\r\n";
+	static char other[3000] = "POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 3333\r\n"
+				  "Content-Type: application/json\r\n\r\n";
+	uint16_t hog[LARGE + SOCKS];
+	uint32_t ack, seq = 1001 + (uint32_t)strlen(head);
+
+	start();
+	memset(other + strlen(other), ' ', sizeof other - strlen(other));
+	ack = connect_port(1);
+	frame(1, WIRE_ACK, 1001, ack, head);
+	ok(last.len && says((const char *)last.data, "100 Continue"), "a client waits for its body");
+	for (int i = 0; i < SOCKS; i++) {
+		hog[i] = worker_open(w, now);
+		send_bytes(hog[i], other, sizeof other - 200);
+	}
+	frame(1, WIRE_ACK, seq, ack, "{\"n\"");
+	for (int i = 0; i < SOCKS; i++)
+		worker_gone(w, hog[i]);
+	frame(1, WIRE_ACK, seq, ack + 25, "{\"n\"");
+	frame(1, WIRE_ACK, seq + 4, ack + 25, ":5}");
+	ok(says((const char *)last.data, "200 OK") && says((const char *)last.data, "\"n\":5"),
+	   "its body is read by its own length");
+}
+
 static void test_refuse_when_draining(void)
 {
 	start();
 	worker_drain(w, now);
 	frame(7, WIRE_SYN, 5, 0, "");
 	ok(last.flags & WIRE_RST, "drain answers a SYN with RST");
+
+	start();
+	frame(7, WIRE_SYN, 5, 0, "");
+	worker_drain(w, now);
+	frame(7, WIRE_ACK, 6, last.seq + 1, "");
+	ok(last.flags & WIRE_RST, "and a handshake that was under way");
+	is(worker_live(w), 0, "so that it comes to an end");
 }
 
 int main(void)
@@ -311,9 +381,12 @@ int main(void)
 	test_lanes();
 	test_timeouts();
 	test_buffers();
+	test_room_again();
+	test_unread();
 	test_output_full();
 	test_drain();
 	test_no_buffer();
+	test_no_buffer_in_body();
 	test_refuse_when_draining();
 	return done();
 }
