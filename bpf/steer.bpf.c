@@ -83,7 +83,7 @@ enum { OURS = STATS_xdp_redirected };
 
 struct segment {
 	struct bpf_sock_tuple tuple; /* source: the client */
-	__u32 tuple_size; /* which half of the union it is */
+	__u32 tuple_size;            /* which half of the union it is */
 	__u8 flags;
 };
 

@@ -35,19 +35,19 @@ enum { ABI_THREADS = 1, ABI_CPUS_MAX = 256 };
 /* --- config: what the XDP program was told ------------------------------ */
 struct steer_config {
 	uint32_t version;
-	uint16_t port;      /* host order */
-	uint16_t port_be;   /* as it stands in a frame */
-	uint8_t mac[6];     /* of the interface; other destinations are passed */
-	uint16_t addr_count; /* 0: every address */
+	uint16_t port;                     /* host order */
+	uint16_t port_be;                  /* as it stands in a frame */
+	uint8_t mac[6];                    /* of the interface; other destinations are passed */
+	uint16_t addr_count;               /* 0: every address */
 	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
-	uint64_t stall_ns;  /* heartbeat older than this: fall through */
-	uint64_t grace_ns;  /* then drop segments of nobody for so long */
+	uint64_t stall_ns;                 /* heartbeat older than this: fall through */
+	uint64_t grace_ns;                 /* then drop segments of nobody for so long */
 };
 
 /* --- live: the words that steer from one packet to the next ------------- */
 struct steer_live {
 	/* written by the starter */
-	uint64_t ready;   /* 1: redirect; 0: pass */
+	uint64_t ready; /* 1: redirect; 0: pass */
 	/* written by the I/O thread; its own cache line */
 	/* when; bit 0: STEER_KERNEL_FLOWS. One word, so that XDP on another CPU sees
 	 * both or neither. */
@@ -101,9 +101,9 @@ struct mode {
 	int32_t io_cpu;
 	uint32_t io_cpu_isolated; /* 1: in /sys/devices/system/cpu/isolated */
 	uint32_t max_conns;
-	uint64_t started_ns; /* exec, as far as main can see it */
+	uint64_t started_ns;   /* exec, as far as main can see it */
 	uint64_t listening_ns; /* the socket rung accepts */
-	uint64_t ready_ns; /* the bypass is in effect; 0: it is not */
+	uint64_t ready_ns;     /* the bypass is in effect; 0: it is not */
 	char ifname[16];
 	char program[24]; /* version of the responder */
 };
@@ -113,7 +113,8 @@ struct mode {
 #define STATS_LIST(X) \
 	/* XDP program, in the order of its judgement; sum of xdp_* without xdp_seen is xdp_seen */ \
 	X(xdp_seen, "frames that the XDP program looked at") \
-	X(xdp_redirected, "frames steered to the responder: the sum of rx_frames, rx_ring_full and rx_dropped") \
+	X(xdp_redirected, \
+	  "frames steered to the responder: the sum of rx_frames, rx_ring_full and rx_dropped") \
 	X(xdp_pass_short, "passed: header cut off or impossible length") \
 	X(xdp_pass_other, "passed: neither IPv4 nor IPv6 (ARP, LLDP, two VLAN tags ...)") \
 	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP, extension headers ...)") \
@@ -126,7 +127,8 @@ struct mode {
 	X(xdp_pass_stalled, "passed: responder's heartbeat is stale") \
 	X(xdp_pass_kernel, "passed: connection of the kernel's socket") \
 	X(xdp_pass_queue, "passed: no socket for this RX queue") \
-	X(xdp_drop_stray, "dropped: segment of no kernel connection while unready or stalled; will be sent again") \
+	X(xdp_drop_stray, \
+	  "dropped: segment of no kernel connection while unready or stalled; will be sent again") \
 	/* ring */ \
 	X(rx_frames, "frames taken from the RX rings") \
 	X(tx_frames, "frames given to the TX rings") \
@@ -140,7 +142,8 @@ struct mode {
 	X(tx_invalid, "TX descriptors that the kernel refused") \
 	/* pkt: frames dropped as malformed */ \
 	X(pkt_ok, "frames that parsed as a TCP segment") \
-	X(pkt_bad_option, "TCP segment accepted, its option list is malformed: the rest of the list ignored") \
+	X(pkt_bad_option, \
+	  "TCP segment accepted, its option list is malformed: the rest of the list ignored") \
 	X(pkt_bad_eth, "dropped: shorter than its Ethernet header and tag") \
 	X(pkt_bad_type, "dropped: not TCP over IPv4 or IPv6") \
 	X(pkt_bad_ip_header, "dropped: IP version, IHL or header cut off") \
@@ -148,7 +151,8 @@ struct mode {
 	X(pkt_bad_ip_csum, "dropped: wrong IPv4 header checksum") \
 	X(pkt_ip_options, "dropped: IPv4 options or IPv6 extension header") \
 	X(pkt_fragment, "dropped: IPv4 fragment") \
-	X(pkt_bad_addr, "dropped: source or destination address cannot talk TCP (broadcast, multicast, unspecified, LAND)") \
+	X(pkt_bad_addr, "dropped: source or destination address cannot talk TCP (broadcast, " \
+			"multicast, unspecified, LAND)") \
 	X(pkt_bad_doff, "dropped: TCP data offset below 5 or beyond the segment") \
 	X(pkt_bad_tcp_csum, "dropped: wrong TCP checksum") \
 	X(pkt_bad_port, "dropped: TCP port 0") \
@@ -156,7 +160,8 @@ struct mode {
 	X(tcp_syn, "SYN answered with a cookie") \
 	X(tcp_opened, "segments that opened a connection") \
 	X(tcp_accepted, "segments accepted on a connection") \
-	X(tcp_early, "dropped: overtook the segment that opens its connection; will be sent again") \
+	X(tcp_early, \
+	  "dropped: overtook the segment that opens its connection; will be sent again") \
 	X(tcp_stray, "no connection, and no cookie of ours or too old a one: answered with RST") \
 	X(tcp_stray_rst, "RST of no connection, ignored") \
 	X(tcp_bad_flags, "dropped: flags that make no sense (neither SYN nor ACK, SYN with FIN)") \
@@ -186,12 +191,14 @@ struct mode {
 	X(http_bad_method_token, "answered 400: method is not a token") \
 	X(http_bad_target, "answered 400: target has a byte that no URI may have") \
 	X(http_bad_newline, "answered 400: bare CR or LF; lines end with CRLF") \
-	X(http_bad_field_name, "answered 400: field name is empty, not a token, or followed by space") \
+	X(http_bad_field_name, \
+	  "answered 400: field name is empty, not a token, or followed by space") \
 	X(http_bad_field_value, "answered 400: field value has a control character") \
 	X(http_bad_fold, "answered 400: folded field line (obs-fold)") \
 	X(http_bad_host, "answered 400: Host is missing, repeated or not a host") \
 	X(http_bad_length, "answered 400: Content-Length is not one decimal number") \
-	X(http_bad_framing, "answered 400: Content-Length together with Transfer-Encoding, or chunked not last") \
+	X(http_bad_framing, \
+	  "answered 400: Content-Length together with Transfer-Encoding, or chunked not last") \
 	X(http_bad_chunk, "answered 400: chunk size or chunk end is malformed") \
 	X(http_bad_escape, "answered 400: percent escape is not %XX") \
 	X(http_bad_name, "answered 400: unknown name; known: n, seed, alg") \
@@ -205,7 +212,8 @@ struct mode {
 	X(http_bad_method, "answered 405: method not allowed here") \
 	X(http_too_large, "answered 413: body is longer than this server takes (--max-body)") \
 	X(http_target_long, "answered 414: target is longer than 2048 bytes") \
-	X(http_media_type, "answered 415: body is neither application/json nor application/x-www-form-urlencoded") \
+	X(http_media_type, \
+	  "answered 415: body is neither application/json nor application/x-www-form-urlencoded") \
 	X(http_expectation, "answered 417: the only known expectation is 100-continue") \
 	X(http_head_long, "answered 431: head is longer than 8192 bytes") \
 	X(http_not_implemented, "answered 501: method or transfer coding is not implemented") \
@@ -237,7 +245,7 @@ enum stats_index {
 #define X(name, help) STATS_##name,
 	STATS_LIST(X)
 #undef X
-	STATS_COUNT,
+		STATS_COUNT,
 };
 
 /* --- stages -------------------------------------------------------------- */
@@ -256,7 +264,7 @@ enum stage {
 #define X(name, help) STAGE_##name,
 	STAGE_LIST(X)
 #undef X
-	STAGES,
+		STAGES,
 };
 
 /* Log-linear buckets: 64 to an octave (1.6 %), from below 100 ns to 100 s.
@@ -297,9 +305,9 @@ struct summary_span {
 };
 
 struct summary {
-	char mode[64]; /* "xdp-native, copy, eth0:8080" */
+	char mode[64];             /* "xdp-native, copy, eth0:8080" */
 	struct summary_span start; /* since the start */
-	struct summary_span last; /* the last second */
+	struct summary_span last;  /* the last second */
 };
 
 _Static_assert(sizeof(struct stats_block) % 64 == 0, "array stride keeps the cache lines apart");

@@ -115,9 +115,9 @@ enum {
 
 /* --- compute ------------------------------------------------------------- */
 enum {
-	LANES = 64,       /* jobs side by side; design.md 7: more raises the latency of all */
-	LANE_SCALAR = 4,  /* chains interleaved in scalar registers: 11.9 ms against 11.0 for one */
-	SLICE_US = 50,    /* between two looks at the ring */
+	LANES = 64,      /* jobs side by side; design.md 7: more raises the latency of all */
+	LANE_SCALAR = 4, /* chains interleaved in scalar registers: 11.9 ms against 11.0 for one */
+	SLICE_US = 50,   /* between two looks at the ring */
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
 	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */

@@ -28,8 +28,8 @@ _Noreturn void base_panic(const char *what, const char *file, int line)
 	abort();
 }
 
-__attribute__((format(printf, 3, 4)))
-static inline bool tap_ok(bool good, const char *place, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, const char *place,
+								const char *format, ...)
 {
 	char name[256];
 	va_list args;
@@ -58,7 +58,8 @@ static inline bool tap_ok(bool good, const char *place, const char *format, ...)
 		uint64_t tap_got = (uint64_t)(got), tap_want = (uint64_t)(want); \
 		bool tap_good = tap_ok(tap_got == tap_want, TAP_HERE, __VA_ARGS__); \
 		if (!tap_good) \
-			printf("#   got %" PRIu64 " (0x%" PRIx64 "), wanted %" PRIu64 " (0x%" PRIx64 ")\n", \
+			printf("#   got %" PRIu64 " (0x%" PRIx64 "), wanted %" PRIu64 \
+			       " (0x%" PRIx64 ")\n", \
 			       tap_got, tap_got, tap_want, tap_want); \
 		tap_good; \
 	})

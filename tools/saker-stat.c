@@ -31,7 +31,7 @@ struct instance {
 	struct stats_report report;
 	enum life life;
 	uint64_t heartbeat_age_ns; /* UINT64_MAX: there was none */
-	uint64_t span_ns; /* from the start to now, or to its last sign of life */
+	uint64_t span_ns;          /* from the start to now, or to its last sign of life */
 	uint64_t requests;
 };
 
@@ -152,8 +152,8 @@ static void show_responder(const struct instance *in)
 		printf("running in another PID namespace (heartbeat %s ago)\n", age);
 		break;
 	case LIFE_GONE:
-		printf(beat ? "GONE %s ago: these are its last figures\n"
-			    : "GONE: these are its last figures\n",
+		printf(beat ? "GONE %s ago: these are its last figures\n" :
+			      "GONE: these are its last figures\n",
 		       age);
 		break;
 	}

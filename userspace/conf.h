@@ -27,22 +27,22 @@ struct conf {
 	char ifname[IF_NAMESIZE];
 	unsigned ifindex;
 	uint16_t port;
-	unsigned addr_count; /* --addr, repeatable; 0: every address */
+	unsigned addr_count;               /* --addr, repeatable; 0: every address */
 	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
 	enum conf_io io;
-	int io_cpu;          /* -1: first isolated CPU, else the last one */
+	int io_cpu; /* -1: first isolated CPU, else the last one */
 	unsigned max_conns;
 	uint64_t max_n;
 	unsigned max_wait_ms;
 	unsigned slice_us;
-	unsigned max_body;   /* bytes */
+	unsigned max_body; /* bytes */
 	unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms;
 	unsigned stall_ms;
 	unsigned drain_s;
-	unsigned for_s;      /* --for: detach by itself; 0: never */
+	unsigned for_s;          /* --for: detach by itself; 0: never */
 	char pin_dir[CONF_PATH]; /* "": the default of stats_pin_dir */
-	bool check;          /* --check: validate and exit */
-	bool quiet;          /* -q */
+	bool check;              /* --check: validate and exit */
+	bool quiet;              /* -q */
 };
 
 /* Fill *conf from argv, or print why not and exit. --help and --version exit

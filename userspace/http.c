@@ -155,7 +155,7 @@ static enum http_method method_of(const uint8_t *at, size_t len)
 		const char *name;
 		uint8_t len, method;
 	} known[] = {
-		{ "GET", 3, HTTP_GET },	    { "HEAD", 4, HTTP_HEAD_METHOD },
+		{ "GET", 3, HTTP_GET },     { "HEAD", 4, HTTP_HEAD_METHOD },
 		{ "POST", 4, HTTP_POST },   { "OPTIONS", 7, HTTP_OPTIONS },
 		{ "PUT", 3, HTTP_KNOWN },   { "DELETE", 6, HTTP_KNOWN },
 		{ "TRACE", 5, HTTP_KNOWN }, { "PATCH", 5, HTTP_KNOWN },
@@ -217,9 +217,9 @@ static bool target_form(struct http_head *h, const uint8_t *bytes)
 		return true;
 	if (t.len == 1 && t.at[0] == '*' && h->method == HTTP_OPTIONS)
 		return true;
-	size_t scheme = t.len > 7 && word_is((struct span){ t.at, 7 }, "http://", 7)    ? 7
-			: t.len > 8 && word_is((struct span){ t.at, 8 }, "https://", 8) ? 8
-											: 0;
+	size_t scheme = t.len > 7 && word_is((struct span){ t.at, 7 }, "http://", 7)  ? 7 :
+			t.len > 8 && word_is((struct span){ t.at, 8 }, "https://", 8) ? 8 :
+											0;
 	if (!scheme) /* CONNECT's authority-form is right, but not for us */
 		return fail(h, h->method == HTTP_OTHER ? HTTP_not_implemented : HTTP_bad_target);
 	struct span host = { t.at + scheme, 0 };
@@ -241,8 +241,8 @@ static bool read_version(struct http_head *h, const uint8_t *bytes, size_t end)
 		size_t i = h->seen - from;
 		uint8_t c = bytes[h->seen++];
 		if (form[i] == '0' ? !is_digit(c) : c != (uint8_t)form[i])
-			return fail(h, c == '\n' || form[i] == '\n' ? HTTP_bad_newline
-								    : HTTP_bad_line);
+			return fail(h, c == '\n' || form[i] == '\n' ? HTTP_bad_newline :
+								      HTTP_bad_line);
 		if (form[i] != '\n')
 			continue;
 		h->minor = bytes[from + 7] - '0';
@@ -364,10 +364,10 @@ static void field_accept(struct http_head *h, struct span value)
 			continue;
 		if (is_word(range, "text/plain"))
 			h->text_q = (uint16_t)q;
-		uint8_t rank = is_word(range, "application/json") ? 3
-			       : is_word(range, "application/*")  ? 2
-			       : is_word(range, "*/*")            ? 1
-								  : 0;
+		uint8_t rank = is_word(range, "application/json") ? 3 :
+			       is_word(range, "application/*")    ? 2 :
+			       is_word(range, "*/*")              ? 1 :
+								    0;
 		if (rank && rank >= h->json_rank) {
 			h->json_rank = rank;
 			h->json_q = (uint16_t)q;

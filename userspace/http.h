@@ -68,7 +68,7 @@ enum http_fault {
 #define X(name, status, text) HTTP_##name,
 	HTTP_FAULT_LIST(X)
 #undef X
-	HTTP_FAULTS,
+		HTTP_FAULTS,
 };
 
 /* RFC 9110 9; HTTP_KNOWN: PUT, DELETE, TRACE and PATCH, which nothing here takes;
@@ -102,19 +102,19 @@ struct http_head {
 	uint16_t chunk_extra; /* chunked body: bytes of extensions and trailers so far */
 	uint8_t chunk_digits; /* chunked body: digits of the present size so far */
 	uint8_t chunk_state;
-	uint16_t text_q;      /* Accept: thousandths that text/plain is worth */
-	uint16_t json_q;      /* and JSON, by its nearest range */
-	uint8_t json_rank;    /* how near that is */
+	uint16_t text_q;   /* Accept: thousandths that text/plain is worth */
+	uint16_t json_q;   /* and JSON, by its nearest range */
+	uint8_t json_rank; /* how near that is */
 	uint8_t state;
-	uint8_t fault;        /* enum http_fault */
-	uint8_t method;       /* enum http_method */
-	uint8_t minor;        /* HTTP/1.minor */
-	uint8_t media;        /* of the body */
-	uint8_t accept;       /* HTTP_MEDIA_TEXT where text/plain is preferred, else _JSON */
-	bool keep_alive;      /* the connection outlives the answer */
-	bool close;           /* Connection: close was said */
+	uint8_t fault;   /* enum http_fault */
+	uint8_t method;  /* enum http_method */
+	uint8_t minor;   /* HTTP/1.minor */
+	uint8_t media;   /* of the body */
+	uint8_t accept;  /* HTTP_MEDIA_TEXT where text/plain is preferred, else _JSON */
+	bool keep_alive; /* the connection outlives the answer */
+	bool close;      /* Connection: close was said */
 	bool chunked;
-	bool expect;          /* 100-continue is wanted before the body, and one will come */
+	bool expect; /* 100-continue is wanted before the body, and one will come */
 	bool has_host, has_length, has_coding;
 };
 
@@ -142,10 +142,10 @@ enum http_step http_body(struct http_head *h, uint8_t *bytes, size_t *len, uint6
 
 /* What every answer has, whatever its status. */
 struct http_reply {
-	const char *date;  /* 29 characters, IMF-fixdate, see http_date */
-	bool keep_alive;   /* else Connection: close */
-	bool head_only;    /* the request was HEAD */
-	uint8_t minor;     /* of the request: 1.0 wants its keep-alive said */
+	const char *date; /* 29 characters, IMF-fixdate, see http_date */
+	bool keep_alive;  /* else Connection: close */
+	bool head_only;   /* the request was HEAD */
+	uint8_t minor;    /* of the request: 1.0 wants its keep-alive said */
 	/* Server-Timing in ns, drawn by browsers; none for faults */
 	bool timed;
 	uint64_t parse_ns, wait_ns, compute_ns;

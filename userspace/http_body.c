@@ -7,14 +7,14 @@
 /* Where a chunked body stands: the next byte is ... */
 enum {
 	CHUNK_SIZE_FIRST, /* first hex digit of a size */
-	CHUNK_SIZE, /* another one, or its end */
-	CHUNK_EXT_FIRST, /* first byte of an extension's name */
+	CHUNK_SIZE,       /* another one, or its end */
+	CHUNK_EXT_FIRST,  /* first byte of an extension's name */
 	CHUNK_EXT_NAME,
 	CHUNK_EXT_EQUAL, /* first byte of its value */
 	CHUNK_EXT_VALUE,
 	CHUNK_EXT_QUOTED,
 	CHUNK_EXT_ESCAPED, /* after a backslash */
-	CHUNK_EXT_QUOTE, /* after the closing quote */
+	CHUNK_EXT_QUOTE,   /* after the closing quote */
 	CHUNK_SIZE_LF,
 	CHUNK_DATA,
 	CHUNK_DATA_CR,

@@ -285,7 +285,7 @@ void http_date(uint64_t unix_s, char date[HTTP_DATE_LEN + 1])
 	uint64_t day = z % 146097; /* of the era */
 	uint64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
 	day -= 365 * year + year / 4 - year / 100; /* of the year */
-	uint64_t month = (5 * day + 2) / 153; /* March is 0; 153 days in 5 months */
+	uint64_t month = (5 * day + 2) / 153;      /* March is 0; 153 days in 5 months */
 	day -= (153 * month + 2) / 5;
 	year += z / 146097 * 400 + (month >= 10);
 

@@ -75,7 +75,8 @@ static void beat(struct iothread *io, uint64_t now_ns)
 	io->heartbeat_ns = now_ns;
 	flows = !io->kernel_free_ns || now_ns - io->kernel_free_ns < KERNEL_FREE_NS;
 	__atomic_store_n(&live->heartbeat_ns,
-			 (now_ns & ~(uint64_t)STEER_KERNEL_FLOWS) | (flows ? STEER_KERNEL_FLOWS : 0),
+			 (now_ns & ~(uint64_t)STEER_KERNEL_FLOWS) |
+				 (flows ? STEER_KERNEL_FLOWS : 0),
 			 __ATOMIC_RELAXED);
 }
 

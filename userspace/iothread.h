@@ -57,8 +57,8 @@ struct iothread {
 	_Atomic int drained;
 
 	/* the thread's own */
-	struct bypass now;     /* what it took; rings 0 until then */
-	uint64_t turn_ns;      /* when it looked at the rings last */
+	struct bypass now;                        /* what it took; rings 0 until then */
+	uint64_t turn_ns;                         /* when it looked at the rings last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
 	bool draining;

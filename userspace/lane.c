@@ -107,11 +107,11 @@ static ALWAYS_INLINE void chains_advance(enum lane_alg alg, unsigned k, struct s
 	}
 }
 
-#define CHAINS(alg, k) ((alg) * LANE_SCALAR + (k) - 1)
+#define CHAINS(alg, k) ((alg)*LANE_SCALAR + (k)-1)
 
 /* Not inlined: among lane_step's own variables the chains would spill. */
 static __attribute__((noinline)) void chains_run(enum lane_alg alg, unsigned k,
-						struct slot *const *s, uint64_t passes)
+						 struct slot *const *s, uint64_t passes)
 {
 	switch (CHAINS(alg, k)) {
 #define BODY(alg, k) \
@@ -119,9 +119,9 @@ static __attribute__((noinline)) void chains_run(enum lane_alg alg, unsigned k,
 		chains_advance(alg, k, s, passes); \
 		break;
 #define BODIES(alg) BODY(alg, 1) BODY(alg, 2) BODY(alg, 3) BODY(alg, 4)
-	BODIES(LANE_FNV1A32)
-	BODIES(LANE_FNV1A64)
-	BODIES(LANE_MIX64)
+		BODIES(LANE_FNV1A32)
+		BODIES(LANE_FNV1A64)
+		BODIES(LANE_MIX64)
 #undef BODIES
 #undef BODY
 	}

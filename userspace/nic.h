@@ -13,7 +13,7 @@
 struct nic {
 	uint8_t mac[6];
 	bool has_ip4;
-	uint8_t ip4[4];     /* the first address */
+	uint8_t ip4[4]; /* the first address */
 	unsigned mtu;
 	unsigned rx_queues; /* in use now */
 	bool up;

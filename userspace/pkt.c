@@ -254,8 +254,9 @@ static enum pkt_verdict parse_tcp(struct cursor *c, struct pkt_seg *s)
 	s->data = start + header;
 	s->len = (uint32_t)(len - header);
 	s->wscale = PKT_NO_SCALE;
-	return header == WIRE_TCP_LEN ? PKT_ok
-				      : parse_options(start + WIRE_TCP_LEN, header - WIRE_TCP_LEN, s);
+	return header == WIRE_TCP_LEN ?
+		       PKT_ok :
+		       parse_options(start + WIRE_TCP_LEN, header - WIRE_TCP_LEN, s);
 }
 
 enum pkt_verdict pkt_parse(const uint8_t *frame, size_t len, struct pkt_seg *s)
@@ -351,8 +352,10 @@ static uint8_t *emit_options(uint8_t *at, const struct pkt_seg *s)
 		at += 4;
 	}
 	if (s->sack_count) {
-		memcpy(at, (uint8_t[4]){ WIRE_OPT_NOP, WIRE_OPT_NOP, WIRE_OPT_SACK,
-					 (uint8_t)(2 + 8 * s->sack_count) }, 4);
+		memcpy(at,
+		       (uint8_t[4]){ WIRE_OPT_NOP, WIRE_OPT_NOP, WIRE_OPT_SACK,
+				     (uint8_t)(2 + 8 * s->sack_count) },
+		       4);
 		at += 4;
 		for (unsigned i = 0; i < s->sack_count; i++, at += 8) {
 			put_be32(at, s->sack[i].left);

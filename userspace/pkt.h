@@ -19,15 +19,16 @@
 /* What becomes of a frame; each value is a counter pkt_NAME of abi.h. The
  * first two are segments to go on with. */
 #define PKT_LIST(X) \
-	X(ok) X(bad_option) \
+	X(ok) \
+	X(bad_option) \
 	X(bad_eth) X(bad_type) X(bad_ip_header) X(bad_ip_length) X(bad_ip_csum) X(ip_options) \
-	X(fragment) X(bad_addr) X(bad_doff) X(bad_tcp_csum) X(bad_port)
+		X(fragment) X(bad_addr) X(bad_doff) X(bad_tcp_csum) X(bad_port)
 
 enum pkt_verdict {
 #define X(name) PKT_##name,
 	PKT_LIST(X)
 #undef X
-	PKT_VERDICTS,
+		PKT_VERDICTS,
 };
 
 /* The two ends of a connection, seen from here. IPv4 as ::ffff:a.b.c.d. The
@@ -55,13 +56,13 @@ struct pkt_seg {
 	struct pkt_link link;
 	uint32_t seq;
 	uint32_t ack;
-	uint32_t len;        /* bytes of data */
+	uint32_t len; /* bytes of data */
 	const uint8_t *data;
-	uint16_t window;     /* as in the header, not scaled */
-	uint8_t flags;       /* WIRE_FIN ... */
+	uint16_t window; /* as in the header, not scaled */
+	uint8_t flags;   /* WIRE_FIN ... */
 	/* options */
-	uint8_t wscale;      /* PKT_NO_SCALE: not there */
-	uint16_t mss;        /* 0: not there */
+	uint8_t wscale; /* PKT_NO_SCALE: not there */
+	uint16_t mss;   /* 0: not there */
 	bool sack_ok;
 	bool has_ts;
 	uint32_t ts_val, ts_ecr;

@@ -20,7 +20,7 @@ enum { MAP_FILL, MAP_COMP, MAP_RX, MAP_TX };
 enum { TX_FRAMES = RING_FRAMES - RX_FRAMES };
 
 _Static_assert((RING_RX & (RING_RX - 1)) == 0 && (RING_TX & (RING_TX - 1)) == 0 &&
-	       (RING_FILL & (RING_FILL - 1)) == 0 && (RING_COMP & (RING_COMP - 1)) == 0,
+		       (RING_FILL & (RING_FILL - 1)) == 0 && (RING_COMP & (RING_COMP - 1)) == 0,
 	       "the kernel takes powers of two only");
 _Static_assert(TX_FRAMES >= RING_TX + RING_COMP, "TX can use all its frames");
 
@@ -100,7 +100,8 @@ static int register_umem(struct ring *r)
 
 /* libxdp gives producer and consumer rings the same members. */
 _Static_assert(sizeof(struct xsk_ring_prod) == sizeof(struct xsk_ring_cons) &&
-	       offsetof(struct xsk_ring_prod, flags) == offsetof(struct xsk_ring_cons, flags),
+		       offsetof(struct xsk_ring_prod, flags) ==
+			       offsetof(struct xsk_ring_cons, flags),
 	       "one function maps both");
 
 struct ring_kind {
@@ -181,7 +182,8 @@ static int bind_to(struct ring *r, const struct ring_options *o)
 		.sxdp_family = AF_XDP,
 		.sxdp_ifindex = o->ifindex,
 		.sxdp_queue_id = o->queue,
-		.sxdp_flags = (uint16_t)(XDP_USE_NEED_WAKEUP | (o->zero_copy ? XDP_ZEROCOPY : XDP_COPY)),
+		.sxdp_flags = (uint16_t)(XDP_USE_NEED_WAKEUP |
+					 (o->zero_copy ? XDP_ZEROCOPY : XDP_COPY)),
 	};
 	struct timespec pause = { .tv_nsec = 1000000 };
 
@@ -223,11 +225,12 @@ int ring_open(struct ring *r, const struct ring_options *o)
 	if (!error)
 		return 0;
 	if (!o->zero_copy)
-		fprintf(stderr, "saker: %s: AF_XDP socket for queue %u: %s%s\n", o->ifname, o->queue,
-			strerror(-error),
+		fprintf(stderr, "saker: %s: AF_XDP socket for queue %u: %s%s\n", o->ifname,
+			o->queue, strerror(-error),
 			error == -EBUSY ? ": another program has a socket on it (ss --xdp)" :
 			error == -ENOBUFS || error == -ENOMEM ?
-				": raise the limit of locked memory (ulimit -l)" : "");
+					  ": raise the limit of locked memory (ulimit -l)" :
+					  "");
 	ring_close(r);
 	return error;
 }
@@ -361,7 +364,8 @@ unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP])
 	if (r->in_flight)
 		n = xsk_ring_cons__peek(&r->comp, RING_COMP, &at);
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned frame = (unsigned)(*xsk_ring_cons__comp_addr(&r->comp, at + i) / FRAME_SIZE);
+		unsigned frame = (unsigned)(*xsk_ring_cons__comp_addr(&r->comp, at + i) /
+					    FRAME_SIZE);
 
 		move(r, frame, OWNER_TX, OWNER_FREE);
 		r->free[r->free_count++] = (uint16_t)frame;

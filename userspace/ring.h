@@ -48,10 +48,10 @@ struct ring {
 	/* TX frames */
 	uint16_t free[RING_FRAMES - RX_FRAMES];
 	unsigned free_count;
-	unsigned in_flight;   /* committed, not completed */
-	unsigned unsubmitted; /* of these, those since the last ring_tx */
+	unsigned in_flight;            /* committed, not completed */
+	unsigned unsubmitted;          /* of these, those since the last ring_tx */
 	uint64_t sent_ns[RING_FRAMES]; /* when it was given to TX, if it carries an answer */
-	uint8_t owner[RING_FRAMES]; /* enum ring_owner */
+	uint8_t owner[RING_FRAMES];    /* enum ring_owner */
 };
 
 struct ring_frame {

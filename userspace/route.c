@@ -174,10 +174,10 @@ static bool take(const struct text *t, struct span name, struct span raw, struct
 		 bool is_string)
 {
 	struct route_ask *ask = t->ask;
-	bool *has = is_word(name, "n")      ? &ask->has_n
-		    : is_word(name, "seed") ? &ask->has_seed
-		    : is_word(name, "alg")  ? &ask->has_alg
-					    : NULL;
+	bool *has = is_word(name, "n")    ? &ask->has_n :
+		    is_word(name, "seed") ? &ask->has_seed :
+		    is_word(name, "alg")  ? &ask->has_alg :
+					    NULL;
 
 	if (!has)
 		return refuse(t, HTTP_bad_name, "name", name);
@@ -376,9 +376,9 @@ static bool json_read(const struct text *t)
 	int got = jsmn_parse(&parser, (const char *)t->all.at, t->all.len, tokens, ROUTE_TOKENS);
 	if (got < 0)
 		return refuse_json(t,
-				   got == JSMN_ERROR_NOMEM  ? "too many values"
-				   : got == JSMN_ERROR_PART ? "unfinished"
-							    : "malformed",
+				   got == JSMN_ERROR_NOMEM ? "too many values" :
+				   got == JSMN_ERROR_PART  ? "unfinished" :
+							     "malformed",
 				   min_u64(parser.pos, t->all.len));
 	if (!got || tokens[0].type != JSMN_OBJECT)
 		return refuse_json(t, "no object", got ? token_from(&tokens[0]) : 0);
@@ -458,8 +458,8 @@ bool route_head(const struct http_head *h, const uint8_t *bytes, uint64_t max_n,
 	size_t skip = path.len < h->target_len ? path.len + 1 : path.len;
 	struct span query = { path.at + skip, h->target_len - skip };
 	if (!path.len) /* RFC 9112 3.2.4: an absolute-form without a path */
-		path = h->method == HTTP_OPTIONS ? (struct span){ (const uint8_t *)"*", 1 }
-						 : (struct span){ (const uint8_t *)"/", 1 };
+		path = h->method == HTTP_OPTIONS ? (struct span){ (const uint8_t *)"*", 1 } :
+						   (struct span){ (const uint8_t *)"/", 1 };
 	if (!path_find(path, &ask->path, why))
 		return false;
 	if (!(routes[ask->path].methods & 1u << h->method))

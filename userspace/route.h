@@ -27,8 +27,8 @@ enum { ROUTE_TOKENS = 16, ROUTE_DETAIL = 96 };
 struct route_ask {
 	uint64_t n;
 	uint64_t seed;
-	uint8_t path;  /* enum route_path */
-	uint8_t alg;   /* enum lane_alg */
+	uint8_t path;     /* enum route_path */
+	uint8_t alg;      /* enum lane_alg */
 	uint32_t seed_at; /* where the seed stood, for a refusal after all is read */
 	bool seed_in_body;
 	bool has_n, has_seed, has_alg;

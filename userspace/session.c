@@ -347,8 +347,8 @@ static void read_requests(struct worker *w, uint16_t id, struct reading *in, uin
 			line_put(w, LINE_AGAIN, id);
 			break;
 		}
-		if (s->phase == PHASE_HEAD ? !read_head(w, id, in, now_ns)
-					   : !read_body(w, id, in, now_ns))
+		if (s->phase == PHASE_HEAD ? !read_head(w, id, in, now_ns) :
+					     !read_body(w, id, in, now_ns))
 			break;
 	}
 	if (!w->out[id].len)
@@ -356,7 +356,8 @@ static void read_requests(struct worker *w, uint16_t id, struct reading *in, uin
 }
 
 /* Straight from the frame, without a copy; what is left over is kept. */
-static uint32_t read_frame(struct worker *w, uint16_t id, uint8_t *bytes, uint32_t n, uint64_t now_ns)
+static uint32_t read_frame(struct worker *w, uint16_t id, uint8_t *bytes, uint32_t n,
+			   uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
 	struct reading in = { bytes, n, 0 };

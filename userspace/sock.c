@@ -26,7 +26,8 @@ static int fail(const struct conf *conf, const char *what)
 	fprintf(stderr, "saker: port %u: %s: %s%s\n", conf->port, what, strerror(-error),
 		error == -EADDRINUSE ? ": stop the program that has it (ss -ltnp), or choose "
 				       "another with --port" :
-		error == -EACCES ? ": ports below 1024 need CAP_NET_BIND_SERVICE" : "");
+		error == -EACCES     ? ": ports below 1024 need CAP_NET_BIND_SERVICE" :
+				       "");
 	return error;
 }
 
@@ -193,7 +194,8 @@ static void read_from(struct sock *s, struct worker *w, struct stats_block *stat
 	} else {
 		to = worker_room(w, id, &room);
 		if (!to) { /* until worker_ready names it */
-			watch(s, id, EPOLL_CTL_MOD, s->events[id - s->first_id] & ~(uint32_t)EPOLLIN);
+			watch(s, id, EPOLL_CTL_MOD,
+			      s->events[id - s->first_id] & ~(uint32_t)EPOLLIN);
 			return;
 		}
 		n = recv(fd, to, room, 0);
@@ -237,7 +239,8 @@ static void settle(struct sock *s, struct worker *w, struct stats_block *stats, 
 	if (worker_closing(w, id) && !pending)
 		shutdown(s->fd[id - s->first_id], SHUT_WR);
 	watch(s, id, EPOLL_CTL_MOD,
-	      (worker_eof_seen(w, id) ? 0 : (uint32_t)EPOLLIN) | (pending ? (uint32_t)EPOLLOUT : 0));
+	      (worker_eof_seen(w, id) ? 0 : (uint32_t)EPOLLIN) |
+		      (pending ? (uint32_t)EPOLLOUT : 0));
 }
 
 void sock_flush(struct sock *s, struct worker *w, struct stats_block *stats)

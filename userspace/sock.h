@@ -22,7 +22,7 @@
 
 struct sock {
 	int epoll_fd;
-	int wake_fd;      /* eventfd: ends a wait */
+	int wake_fd; /* eventfd: ends a wait */
 	int listen_fd[STEER_ADDRS_MAX];
 	unsigned listeners;
 	int *fd;          /* by worker id - first_id; -1: none */

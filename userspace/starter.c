@@ -27,21 +27,25 @@ struct starter {
 	int sock_fd[SOCKS_DEFAULT];
 	uint32_t sock_events[SOCKS_DEFAULT];
 	struct iothread io;
-	bool maps;            /* steer is open */
+	bool maps; /* steer is open */
 	struct steer steer;
 	struct ring ring[QUEUES_MAX];
 	unsigned rings;
 	struct bypass bypass;
-	struct mode mode;     /* what the map will say */
-	char first_text[64];  /* the mode in a line: before the bypass, for the I/O thread */
-	char mode_text[64];   /* and when it is there; not written to once it is handed over */
+	struct mode mode;    /* what the map will say */
+	char first_text[64]; /* the mode in a line: before the bypass, for the I/O thread */
+	char mode_text[64];  /* and when it is there; not written to once it is handed over */
 	struct stats_before before;
 	/* where the I/O thread counts until the maps are there */
 	struct stats_block early_stats;
 	struct stage_block early_stages;
 };
 
-__attribute__((format(printf, 2, 3)))
+static void say(const struct starter *st, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static int refuse(const struct starter *st, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 static void say(const struct starter *st, const char *format, ...)
 {
 	va_list args;
@@ -54,7 +58,6 @@ static void say(const struct starter *st, const char *format, ...)
 	fputc('\n', stderr);
 }
 
-__attribute__((format(printf, 2, 3)))
 static int refuse(const struct starter *st, const char *format, ...)
 {
 	va_list args;
@@ -101,8 +104,10 @@ static int make_worker(struct starter *st)
 	st->worker_len = worker_footprint(&p);
 	memory = cpu_pages(st->worker_len, &st->locked);
 	if (!memory)
-		return refuse(st, "no memory for %u connections (%zu bytes): %s; choose fewer with "
-			      "--max-conns", p.max_conns, st->worker_len, strerror(errno));
+		return refuse(st,
+			      "no memory for %u connections (%zu bytes): %s; choose fewer with "
+			      "--max-conns",
+			      p.max_conns, st->worker_len, strerror(errno));
 	st->io.worker = worker_init(memory, &p, cpu_now_ns());
 	worker_set_mode(st->io.worker, st->first_text);
 	return 0;
@@ -140,8 +145,10 @@ static int choose_cpu(struct starter *st, int *cpu)
 		return refuse(st, "--io-cpu=%d: this process may not run there (see taskset -p %d)",
 			      *cpu, (int)getpid());
 	if (!cpu_isolated(*cpu))
-		say(st, "saker: CPU %d is not isolated: others interrupt it (kernel option "
-			"isolcpus=%d)", *cpu, *cpu);
+		say(st,
+		    "saker: CPU %d is not isolated: others interrupt it (kernel option "
+		    "isolcpus=%d)",
+		    *cpu, *cpu);
 	return 0;
 }
 
@@ -160,7 +167,8 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 		st->io.conf = st->conf;
 		st->io.cpu = cpu;
 		st->io.sock = &st->sock;
-		st->io.now = (struct bypass){ .stats = &st->early_stats, .stages = &st->early_stages };
+		st->io.now = (struct bypass){ .stats = &st->early_stats,
+					      .stages = &st->early_stages };
 		error = iothread_start(&st->io);
 	}
 	st->mode.listening_ns = cpu_now_ns();
@@ -179,11 +187,15 @@ static int check_nic(const struct starter *st)
 	if (!st->nic.up)
 		return refuse(st, "the interface is down: ip link set dev %s up", ifname);
 	if (st->nic.mtu > FRAME_ROOM - 18) /* Ethernet header and one tag */
-		return refuse(st, "MTU %u is above %d, a frame would not fit its chunk: "
-			      "ip link set dev %s mtu 1500", st->nic.mtu, FRAME_ROOM - 18, ifname);
+		return refuse(st,
+			      "MTU %u is above %d, a frame would not fit its chunk: "
+			      "ip link set dev %s mtu 1500",
+			      st->nic.mtu, FRAME_ROOM - 18, ifname);
 	if (st->nic.mtu < 576) /* RFC 791: what every host takes */
-		return refuse(st, "MTU %u is below 576, an answer would go in crumbs: "
-			      "ip link set dev %s mtu 1500", st->nic.mtu, ifname);
+		return refuse(st,
+			      "MTU %u is below 576, an answer would go in crumbs: "
+			      "ip link set dev %s mtu 1500",
+			      st->nic.mtu, ifname);
 	if (st->nic.rx_queues > QUEUES_MAX)
 		return refuse(st, "%u RX queues, sockets for %d: ethtool -L %s combined %d",
 			      st->nic.rx_queues, QUEUES_MAX, ifname, QUEUES_MAX);
@@ -273,7 +285,8 @@ static int climb(struct starter *st)
 		error = try_rung(st, &ladder[i]);
 		if (error == -EBUSY || error == -EPERM)
 			break; /* another rung would fare no better */
-		if (error && (i + 1 == array_size(ladder) || ladder[i + 1].native != ladder[i].native))
+		if (error &&
+		    (i + 1 == array_size(ladder) || ladder[i + 1].native != ladder[i].native))
 			steer_detach(&st->steer);
 	}
 	return error;
@@ -357,11 +370,12 @@ static void say_ready(const struct starter *st)
 		inet_ntop(AF_INET6, st->conf->addr[0], address, sizeof address);
 	else if (st->nic.has_ip4)
 		inet_ntop(AF_INET, st->nic.ip4, address, sizeof address);
-	say(st, "saker: ready: %s %s port %u, rung %s, %s, %u queue%s, I/O CPU %d%s, exec to ready "
-		"%.1f ms", st->conf->ifname, address, st->conf->port,
-	    stats_rung_name(st->mode.rung), stats_copy_name(st->mode.copy), st->mode.queues,
-	    st->mode.queues == 1 ? "" : "s", st->mode.io_cpu,
-	    st->mode.io_cpu_isolated ? " (isolated)" : "",
+	say(st,
+	    "saker: ready: %s %s port %u, rung %s, %s, %u queue%s, I/O CPU %d%s, exec to ready "
+	    "%.1f ms",
+	    st->conf->ifname, address, st->conf->port, stats_rung_name(st->mode.rung),
+	    stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s",
+	    st->mode.io_cpu, st->mode.io_cpu_isolated ? " (isolated)" : "",
 	    (double)(cpu_now_ns() - st->mode.started_ns) / NS_PER_MS);
 }
 

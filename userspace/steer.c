@@ -25,8 +25,10 @@
 static const char *const map_names[] = { "config", "live",    "mode",    "counters",
 					 "stages", "summary", "xsks_map" };
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct steer *s, int error,
-							const char *format, ...)
+static int refuse(const struct steer *s, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int refuse(const struct steer *s, int error, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -264,7 +266,8 @@ static int refuse_load(const struct steer *s, int error)
 		close(fd);
 	if (error == -EPERM || error == -EACCES)
 		return refuse(s, -EPERM,
-			      "may not load BPF: run as root, or give CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN "
+			      "may not load BPF: run as root, or give CAP_BPF, CAP_PERFMON, "
+			      "CAP_NET_ADMIN "
 			      "and CAP_NET_RAW");
 	return refuse(s, error,
 		      "the XDP program does not load: %s "

@@ -30,7 +30,7 @@ struct steer {
 	struct steer_live *live;
 	struct mode *mode;
 	struct stats_block *counters; /* block 0 ...: I/O threads, then CPUs */
-	struct stage_block *stages; /* a block for each I/O thread */
+	struct stage_block *stages;   /* a block for each I/O thread */
 	struct summary *summary;
 	unsigned counter_blocks;
 

@@ -47,21 +47,24 @@ enum tcp_state {
 
 /* What became of a segment; each value is a counter tcp_NAME of abi.h. */
 #define TCP_LIST(X) \
-	X(syn) X(opened) X(accepted) X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) \
-	X(out_of_window) X(out_of_order) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
-	X(reset_in) X(no_buffer) X(timewait)
+	X(syn) \
+	X(opened) \
+	X(accepted) X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) \
+		X(out_of_order) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
+			X(reset_in) X(no_buffer) X(timewait)
 
 enum tcp_verdict {
 #define X(name) TCP_##name,
 	TCP_LIST(X)
 #undef X
-	TCP_VERDICTS,
+		TCP_VERDICTS,
 };
 
 /* What happened apart from segments; each is a counter tcp_NAME too. */
 #define TCP_TALLY_LIST(X) \
-	X(stub_lost) X(retransmits) X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) \
-	X(timewait_evicted)
+	X(stub_lost) \
+	X(retransmits) \
+	X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted)
 
 struct tcp_tally {
 #define X(name) uint64_t name;
@@ -73,22 +76,22 @@ enum { TCP_NONE = 0xffff };
 
 struct tcp_params {
 	unsigned max_conns;
-	uint16_t mss4, mss6;    /* what we offer, from the MTU */
-	uint16_t window;        /* bytes that a connection may have outstanding towards us */
-	uint8_t secret[16];     /* random, made at start */
+	uint16_t mss4, mss6; /* what we offer, from the MTU */
+	uint16_t window;     /* bytes that a connection may have outstanding towards us */
+	uint8_t secret[16];  /* random, made at start */
 	struct buf_pool *pool;
-	struct buf *out;        /* max_conns of them, empty */
+	struct buf *out; /* max_conns of them, empty */
 };
 
 /* What a segment means to the layer above. Slot TCP_NONE: nothing. */
 struct tcp_event {
 	uint16_t slot;
-	bool opened;          /* a new connection; its data, if any, follows in this event */
-	bool gone;            /* the slot is free again: the peer reset it, or all is done */
-	bool fin;             /* after these bytes the peer sends no more */
-	uint32_t len;         /* new bytes in order, in the segment's frame */
+	bool opened;  /* a new connection; its data, if any, follows in this event */
+	bool gone;    /* the slot is free again: the peer reset it, or all is done */
+	bool fin;     /* after these bytes the peer sends no more */
+	uint32_t len; /* new bytes in order, in the segment's frame */
 	const uint8_t *data;
-	uint64_t rtt_ns;      /* a round trip was measured; 0: none */
+	uint64_t rtt_ns; /* a round trip was measured; 0: none */
 };
 
 struct tcp;

@@ -35,7 +35,8 @@ static unsigned class_of_scale(unsigned scale)
 	return i;
 }
 
-static uint64_t hash_of(const struct tcp *t, uint64_t flow, uint32_t isn, uint32_t epoch, uint32_t low)
+static uint64_t hash_of(const struct tcp *t, uint64_t flow, uint32_t isn, uint32_t epoch,
+			uint32_t low)
 {
 	struct {
 		uint64_t flow;
@@ -58,7 +59,8 @@ static uint32_t mask_of(const struct tcp *t, uint64_t flow, uint32_t isn)
 	return hash_of(t, flow, isn, MASK_EPOCH, MASK_LOW) & 0xff;
 }
 
-static uint32_t cookie(const struct tcp *t, uint64_t flow, uint32_t isn, uint32_t epoch, uint32_t low)
+static uint32_t cookie(const struct tcp *t, uint64_t flow, uint32_t isn, uint32_t epoch,
+		       uint32_t low)
 {
 	uint32_t top = (uint32_t)hash_of(t, flow, isn, epoch, low) & 0xffffff00;
 
@@ -93,8 +95,8 @@ void tcp_answer_syn(struct tcp *t, const struct pkt_seg *syn, uint64_t hash, uin
 	};
 }
 
-bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns,
-		      struct cookie_options *o)
+bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
+		      uint64_t now_ns, struct cookie_options *o)
 {
 	uint32_t isn = seg->seq - 1, iss = seg->ack - 1, epoch = epoch_of(now_ns);
 	uint32_t low = (iss & 0xff) ^ mask_of(t, hash, isn);

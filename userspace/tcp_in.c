@@ -71,7 +71,8 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 static void correct(struct tcp *t, struct conn *c, const struct pkt_seg *seg, uint64_t now_ns)
 {
 	if (!seg->len && !(seg->flags & WIRE_FIN)) {
-		if (c->corrected_ns && now_ns - c->corrected_ns < TCP_CORRECT_MS * (uint64_t)NS_PER_MS)
+		if (c->corrected_ns &&
+		    now_ns - c->corrected_ns < TCP_CORRECT_MS * (uint64_t)NS_PER_MS)
 			return;
 		c->corrected_ns = now_ns;
 	}
@@ -181,7 +182,8 @@ static void take_window(struct tcp *t, struct conn *c, const struct pkt_seg *seg
 {
 	uint32_t window = (uint32_t)seg->window << c->snd_scale;
 
-	if (seq_gt(c->snd_wl1, seg->seq) || (c->snd_wl1 == seg->seq && seq_gt(c->snd_wl2, seg->ack)))
+	if (seq_gt(c->snd_wl1, seg->seq) ||
+	    (c->snd_wl1 == seg->seq && seq_gt(c->snd_wl2, seg->ack)))
 		return;
 	c->snd_wl1 = seg->seq;
 	c->snd_wl2 = seg->ack;

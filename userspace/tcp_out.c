@@ -131,12 +131,9 @@ bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns)
 
 /* Which flags a state's segments carry: FreeBSD's table, for our states. */
 static const uint8_t state_flags[] = {
-	[TCP_ESTABLISHED] = WIRE_ACK,
-	[TCP_CLOSE_WAIT] = WIRE_ACK,
-	[TCP_FIN_WAIT_1] = WIRE_ACK | WIRE_FIN,
-	[TCP_FIN_WAIT_2] = WIRE_ACK,
-	[TCP_CLOSING] = WIRE_ACK | WIRE_FIN,
-	[TCP_LAST_ACK] = WIRE_ACK | WIRE_FIN,
+	[TCP_ESTABLISHED] = WIRE_ACK,           [TCP_CLOSE_WAIT] = WIRE_ACK,
+	[TCP_FIN_WAIT_1] = WIRE_ACK | WIRE_FIN, [TCP_FIN_WAIT_2] = WIRE_ACK,
+	[TCP_CLOSING] = WIRE_ACK | WIRE_FIN,    [TCP_LAST_ACK] = WIRE_ACK | WIRE_FIN,
 };
 
 /* The right edge moves on by steps worth a segment (RFC 9293 3.8.6.2.2), never back. */

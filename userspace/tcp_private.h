@@ -23,43 +23,43 @@ enum tcp_due_bits {
 struct conn {
 	/* what every segment touches */
 	struct pkt_flow flow;
-	uint32_t snd_una;    /* out[] starts here */
+	uint32_t snd_una; /* out[] starts here */
 	uint32_t snd_nxt;
 	uint32_t rcv_nxt;
-	uint32_t rcv_adv;    /* right edge of the window that we announced */
+	uint32_t rcv_adv; /* right edge of the window that we announced */
 	uint32_t snd_wnd;
-	uint16_t hash_next;  /* slots; TCP_NONE ends. Free slots: the free list */
+	uint16_t hash_next; /* slots; TCP_NONE ends. Free slots: the free list */
 	uint16_t due_next;
 	uint8_t state;
 	uint8_t due;
-	bool queued;         /* on the due list */
+	bool queued; /* on the due list */
 
 	bool has_ts;
 	uint8_t snd_scale;
-	uint8_t retries;     /* time-outs since the last new ACK */
-	uint8_t silence;     /* time-outs since the last acceptable ACK, new or not */
-	bool fin_sent;       /* our FIN was sent at least once */
-	uint8_t full_segs;   /* full-sized segments not yet acknowledged */
-	uint16_t mss;        /* data bytes a segment may carry to the peer, options taken off */
+	uint8_t retries;   /* time-outs since the last new ACK */
+	uint8_t silence;   /* time-outs since the last acceptable ACK, new or not */
+	bool fin_sent;     /* our FIN was sent at least once */
+	uint8_t full_segs; /* full-sized segments not yet acknowledged */
+	uint16_t mss;      /* data bytes a segment may carry to the peer, options taken off */
 	uint32_t ts_recent;
 	uint32_t ts_offset;
 	struct pkt_link link;
 
-	uint32_t snd_max;    /* highest sequence ever sent */
+	uint32_t snd_max; /* highest sequence ever sent */
 	uint32_t snd_wl1, snd_wl2;
 	uint32_t snd_wnd_max;
-	uint32_t ack_sent;   /* rcv_nxt of the last segment that we sent */
-	uint32_t room;       /* what the layer above can hold */
+	uint32_t ack_sent; /* rcv_nxt of the last segment that we sent */
+	uint32_t room;     /* what the layer above can hold */
 	uint32_t cwnd, ssthresh;
-	uint32_t rtt_seq;    /* the timed segment ends here */
-	uint64_t rtt_start_ns; /* 0: no segment is being timed */
+	uint32_t rtt_seq;            /* the timed segment ends here */
+	uint64_t rtt_start_ns;       /* 0: no segment is being timed */
 	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
-	uint64_t rto_ns;     /* without back-off */
-	uint64_t corrected_ns; /* when a wrong segment without data was last answered */
+	uint64_t rto_ns;             /* without back-off */
+	uint64_t corrected_ns;       /* when a wrong segment without data was last answered */
 	/* deadlines, 0 is none; the wheel has the earliest */
-	uint64_t at_rtx_ns;  /* retransmission or, with a shut window, probe */
-	uint64_t at_ack_ns;  /* delayed ACK */
-	uint64_t at_end_ns;  /* half-closed for too long */
+	uint64_t at_rtx_ns; /* retransmission or, with a shut window, probe */
+	uint64_t at_ack_ns; /* delayed ACK */
+	uint64_t at_end_ns; /* half-closed for too long */
 };
 _Static_assert(sizeof(struct conn) <= 256, "10,000 connections in 16 MB");
 
@@ -96,7 +96,7 @@ struct tcp {
 	uint16_t free;
 	uint16_t due_first, due_last;
 	unsigned count;
-	bool refusing;        /* no new connections */
+	bool refusing; /* no new connections */
 	struct timewait *timewait;
 	struct early *early;
 	struct wheel_entry *entries;
@@ -104,7 +104,7 @@ struct tcp {
 	/* answers that belong to no connection: a ring */
 	struct pkt_seg stub[STUBS_MAX];
 	unsigned stub_head, stub_count;
-	bool stubs_first;     /* the segment that left last, if a stub waited, was one */
+	bool stubs_first; /* the segment that left last, if a stub waited, was one */
 	struct tcp_tally tally;
 };
 
@@ -148,8 +148,8 @@ struct cookie_options {
 	uint16_t mss;
 	uint8_t scale;
 };
-bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns,
-		      struct cookie_options *o);
+bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
+		      uint64_t now_ns, struct cookie_options *o);
 
 /* --- tcp_out.c --- */
 /* Stub answers that need no connection. */

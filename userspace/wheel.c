@@ -40,7 +40,8 @@ static void link_entry(struct wheel *w, uint16_t id)
 /* Ticks from now until the slot is emptied. */
 static uint64_t slot_tick(const struct wheel *w, const struct wheel_entry *e)
 {
-	return w->tick + 1 + (e->slot - 1u + WHEEL_SLOTS - (w->tick + 1) % WHEEL_SLOTS) % WHEEL_SLOTS;
+	return w->tick + 1 +
+	       (e->slot - 1u + WHEEL_SLOTS - (w->tick + 1) % WHEEL_SLOTS) % WHEEL_SLOTS;
 }
 
 void wheel_set(struct wheel *w, uint16_t id, uint64_t at_ns)

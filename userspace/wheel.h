@@ -27,7 +27,7 @@ struct wheel_entry {
 
 struct wheel {
 	struct wheel_entry *entry;
-	uint64_t tick;       /* the last tick whose slot was emptied */
+	uint64_t tick;              /* the last tick whose slot was emptied */
 	uint16_t slot[WHEEL_SLOTS]; /* id + 1 of the first entry */
 };
 

@@ -141,7 +141,7 @@ static uint16_t line_take(struct worker *w, enum session_line which)
 	if (id == WORKER_NONE)
 		return id;
 	l->first = w->session[id].next[which];
-	w->session[id].lines &= (uint8_t)~(1u << which);
+	w->session[id].lines &= (uint8_t) ~(1u << which);
 	return id;
 }
 
@@ -167,7 +167,8 @@ static void follow_room(struct worker *w, uint16_t id)
 
 /* Hand the bytes and the FIN of a segment to the session, and tell tcp how many
  * were taken. False: not all. */
-static bool deliver(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns, uint64_t now_ns)
+static bool deliver(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns,
+		    uint64_t now_ns)
 {
 	struct session *s = &w->session[ev->slot];
 	uint32_t n = 0;
@@ -305,8 +306,8 @@ static void follow_cost(struct worker *w, uint64_t now_ns)
 	cost = (now_ns - w->admit_ns) * 1024 / w->compute_rounds;
 	/* Whoever interrupted the slice is not its cost: at most twice what was. */
 	cost = min_u64(max_u64(cost, 64), 2 * w->round_cost);
-	w->round_cost = cost > w->round_cost ? (w->round_cost + cost) / 2
-					     : (7 * w->round_cost + cost) / 8;
+	w->round_cost = cost > w->round_cost ? (w->round_cost + cost) / 2 :
+					       (7 * w->round_cost + cost) / 8;
 }
 
 void worker_answer(struct worker *w, uint64_t now_ns)
@@ -497,7 +498,8 @@ void worker_check(const struct worker *w)
 		must(s->phase != PHASE_FREE || !s->in.base);
 		must(s->phase != PHASE_WAIT || s->lines & 1u << LINE_WAIT);
 		if (id < w->p.max_conns)
-			must((s->phase == PHASE_FREE) == (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));
+			must((s->phase == PHASE_FREE) ==
+			     (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));
 	}
 	must(lanes == lane_busy(w->lane));
 }

@@ -34,10 +34,10 @@
 #include "limits.h"
 
 struct worker_params {
-	unsigned max_conns;     /* over frames: ids 0 ... max_conns-1 */
-	unsigned max_socks;     /* over kernel sockets: the ids behind those */
-	uint16_t mss4, mss6;    /* from the MTU */
-	uint8_t secret[16];     /* random */
+	unsigned max_conns;  /* over frames: ids 0 ... max_conns-1 */
+	unsigned max_socks;  /* over kernel sockets: the ids behind those */
+	uint16_t mss4, mss6; /* from the MTU */
+	uint8_t secret[16];  /* random */
 	uint64_t max_n;
 	uint32_t max_body;
 	uint32_t slice_us;

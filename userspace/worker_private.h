@@ -21,9 +21,9 @@
 
 enum session_phase {
 	PHASE_FREE,
-	PHASE_HEAD,    /* between requests, or in a head */
+	PHASE_HEAD, /* between requests, or in a head */
 	PHASE_BODY,
-	PHASE_WAIT,    /* a whole request, for a lane */
+	PHASE_WAIT, /* a whole request, for a lane */
 	PHASE_LANE,
 	PHASE_ANSWER,  /* a result, for room in the output */
 	PHASE_CLOSING, /* nothing more will be written; what comes is discarded */
@@ -47,11 +47,11 @@ struct session {
 	struct route_ask ask;
 	struct buf in;
 	uint8_t phase;
-	uint8_t lines;        /* bits: stands in that line */
-	bool eof;             /* the peer sends no more */
-	bool request_begun;   /* the first byte of a request has come */
+	uint8_t lines;      /* bits: stands in that line */
+	bool eof;           /* the peer sends no more */
+	bool request_begun; /* the first byte of a request has come */
 	bool told_continue;
-	bool unsent;          /* an answer was written, none of its bytes has left yet */
+	bool unsent; /* an answer was written, none of its bytes has left yet */
 	uint16_t next[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
@@ -64,15 +64,15 @@ struct session {
 
 struct worker {
 	struct worker_params p;
-	unsigned sessions;    /* max_conns + max_socks */
+	unsigned sessions; /* max_conns + max_socks */
 	struct tcp *tcp;
 	struct lane *lane;
 	struct buf_pool pool;
-	struct buf *out;      /* one for each session; tcp drops from its own */
+	struct buf *out; /* one for each session; tcp drops from its own */
 	struct session *session;
-	struct wheel wheel;   /* one deadline for each session */
+	struct wheel wheel; /* one deadline for each session */
 	struct line line[LINES];
-	uint16_t sock_free;   /* list through next[LINE_SOCK] */
+	uint16_t sock_free; /* list through next[LINE_SOCK] */
 	unsigned socks;
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */

@@ -25,20 +25,20 @@ static const uint8_t frame_client6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 2 };
 
 struct frame {
 	bool v6;
-	uint16_t type; /* another EtherType, nothing known behind it */
+	uint16_t type;   /* another EtherType, nothing known behind it */
 	uint16_t tag[2]; /* EtherTypes of tags, outer first */
-	uint16_t proto; /* another protocol behind IP */
-	bool broadcast; /* destination MAC ff:ff:ff:ff:ff:ff */
-	bool other_mac; /* destination MAC of somebody else */
+	uint16_t proto;  /* another protocol behind IP */
+	bool broadcast;  /* destination MAC ff:ff:ff:ff:ff:ff */
+	bool other_mac;  /* destination MAC of somebody else */
 	bool other_addr; /* destination address of somebody else */
-	uint16_t port; /* another destination port */
-	uint16_t frag; /* IPv4 flags and offset */
-	uint8_t ihl; /* IPv4 header length in words; above 5: options */
+	uint16_t port;   /* another destination port */
+	uint16_t frag;   /* IPv4 flags and offset */
+	uint8_t ihl;     /* IPv4 header length in words; above 5: options */
 	uint8_t version; /* another IP version */
-	int length_off; /* add to the IP length */
-	uint8_t flags; /* TCP */
-	uint8_t doff; /* TCP data offset in words, wrong or right */
-	uint8_t pad; /* bytes behind the datagram */
+	int length_off;  /* add to the IP length */
+	uint8_t flags;   /* TCP */
+	uint8_t doff;    /* TCP data offset in words, wrong or right */
+	uint8_t pad;     /* bytes behind the datagram */
 	/* a real connection, instead of the made-up one */
 	const void *src, *dst;
 	uint16_t src_port;

@@ -148,7 +148,7 @@ static int enter(enum situation in, bool kernel_flows)
 struct outcome {
 	uint32_t verdict;
 	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
-	uint32_t meta; /* bytes of metadata in front */
+	uint32_t meta;    /* bytes of metadata in front */
 	struct steer_meta stamp;
 	bool intact; /* behind it, the frame as it was */
 };
@@ -169,8 +169,8 @@ static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
 			risen = i;
 		sum += (uint32_t)(after[i] - before[i]);
 	}
-	return sum == 1 && after[STATS_xdp_seen] - before[STATS_xdp_seen] == 1 ? risen
-									       : STATS_COUNT;
+	return sum == 1 && after[STATS_xdp_seen] - before[STATS_xdp_seen] == 1 ? risen :
+										 STATS_COUNT;
 }
 
 static struct outcome run(const uint8_t *frame, size_t length)
@@ -425,8 +425,8 @@ static const char *prepare(void)
 	int size = 64;
 	dut.xsk = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (dut.xsk < 0)
-		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS"
-					     : "no CAP_NET_RAW";
+		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS" :
+					       "no CAP_NET_RAW";
 	if (setsockopt(dut.xsk, SOL_XDP, XDP_RX_RING, &size, sizeof size))
 		return "no RX ring on an AF_XDP socket";
 	return enter(UP, false) == -EPERM ? "no CAP_BPF" : NULL;

@@ -16,13 +16,13 @@ static struct stats_block stats;
 static struct {
 	uint32_t tx_prod, tx_cons; /* shared indices */
 	uint32_t comp_prod, comp_cons;
-	uint32_t seen, taken;      /* its own copies of the TX ring's */
+	uint32_t seen, taken; /* its own copies of the TX ring's */
 	uint32_t flags;
 	struct xdp_desc tx[RING_TX];
 	uint64_t comp[RING_COMP];
-	bool busy;                 /* the driver takes nothing */
-	bool at_once;              /* newer kernels: the consumer is shown at each return */
-	int error;                 /* every call fails so */
+	bool busy;    /* the driver takes nothing */
+	bool at_once; /* newer kernels: the consumer is shown at each return */
+	int error;    /* every call fails so */
 	unsigned calls;
 } kernel;
 
@@ -44,7 +44,8 @@ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sock
 			error = kernel.error ? kernel.error : EAGAIN;
 			break;
 		}
-		kernel.comp[kernel.comp_prod++ % RING_COMP] = kernel.tx[kernel.taken++ % RING_TX].addr;
+		kernel.comp[kernel.comp_prod++ % RING_COMP] =
+			kernel.tx[kernel.taken++ % RING_TX].addr;
 	}
 	if (kernel.at_once)
 		kernel.tx_cons = kernel.taken;
@@ -63,13 +64,19 @@ static void start(bool at_once)
 	kernel.at_once = at_once;
 	r.stats = &stats;
 	r.umem = umem;
-	r.tx = (struct xsk_ring_prod){ .mask = RING_TX - 1, .size = RING_TX,
-				       .producer = &kernel.tx_prod, .consumer = &kernel.tx_cons,
-				       .ring = kernel.tx, .flags = &kernel.flags,
+	r.tx = (struct xsk_ring_prod){ .mask = RING_TX - 1,
+				       .size = RING_TX,
+				       .producer = &kernel.tx_prod,
+				       .consumer = &kernel.tx_cons,
+				       .ring = kernel.tx,
+				       .flags = &kernel.flags,
 				       .cached_cons = RING_TX };
-	r.comp = (struct xsk_ring_cons){ .mask = RING_COMP - 1, .size = RING_COMP,
-					 .producer = &kernel.comp_prod, .consumer = &kernel.comp_cons,
-					 .ring = kernel.comp, .flags = &kernel.flags };
+	r.comp = (struct xsk_ring_cons){ .mask = RING_COMP - 1,
+					 .size = RING_COMP,
+					 .producer = &kernel.comp_prod,
+					 .consumer = &kernel.comp_cons,
+					 .ring = kernel.comp,
+					 .flags = &kernel.flags };
 	for (unsigned i = RX_FRAMES; i < RING_FRAMES; i++)
 		r.free[r.free_count++] = (uint16_t)i;
 	memset(r.owner, OWNER_FILL, RX_FRAMES);

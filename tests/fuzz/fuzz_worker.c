@@ -99,8 +99,14 @@ static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const u
 	struct pkt_seg s = {
 		.flow = { .local_port = (uint16_t)(1000 + who), .remote_port = 8080 },
 		.link.vlan = PKT_UNTAGGED,
-		.seq = seq, .ack = ack, .flags = flags, .data = data, .len = (uint32_t)len,
-		.window = window, .wscale = PKT_NO_SCALE, .mss = flags & WIRE_SYN ? 1460 : 0,
+		.seq = seq,
+		.ack = ack,
+		.flags = flags,
+		.data = data,
+		.len = (uint32_t)len,
+		.window = window,
+		.wscale = PKT_NO_SCALE,
+		.mss = flags & WIRE_SYN ? 1460 : 0,
 	};
 	struct client *c = &rig.client[who];
 	uint8_t frame[2048];

@@ -52,12 +52,9 @@ static const struct {
 	enum lane_alg alg;
 	uint64_t seed;
 } columns[] = {
-	{ LANE_FNV1A32, 2166136261 },
-	{ LANE_FNV1A32, 0 },
-	{ LANE_FNV1A32, 42 },
-	{ LANE_FNV1A64, 0xcbf29ce484222325 },
-	{ LANE_FNV1A64, 42 },
-	{ LANE_MIX64, 0 },
+	{ LANE_FNV1A32, 2166136261 }, { LANE_FNV1A32, 0 },
+	{ LANE_FNV1A32, 42 },         { LANE_FNV1A64, 0xcbf29ce484222325 },
+	{ LANE_FNV1A64, 42 },         { LANE_MIX64, 0 },
 	{ LANE_MIX64, 42 },
 };
 
@@ -378,8 +375,7 @@ static bool random_take(struct lane *l, unsigned *results)
 	for (unsigned most = random_next() % LANES; most && lane_take(l, &result); most--) {
 		unsigned j = live_find(result.tag);
 
-		if (j == n_live ||
-		    result.hash != lane_plain(live[j].alg, live[j].seed, live[j].n))
+		if (j == n_live || result.hash != lane_plain(live[j].alg, live[j].seed, live[j].n))
 			return false;
 		live[j] = live[--n_live];
 		++*results;

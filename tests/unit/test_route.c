@@ -183,8 +183,8 @@ static void test_pairs(void)
 		struct route_refusal why;
 		char target[256];
 		snprintf(target, sizeof target, "/compute?%s", pairs);
-		enum http_fault got = i % 2 ? ask_post("", FORM, pairs, strlen(pairs), &ask, &why)
-					    : ask_line("GET", target, &ask, &why);
+		enum http_fault got = i % 2 ? ask_post("", FORM, pairs, strlen(pairs), &ask, &why) :
+					      ask_line("GET", target, &ask, &why);
 		bool right = got == rows[i / 2].fault;
 		if (right && !got)
 			right = ask.n == rows[i / 2].n && ask.seed == rows[i / 2].seed &&
@@ -324,9 +324,9 @@ static void test_json(void)
 			right = ask.n == j->n && ask.seed == j->seed && ask.alg == j->alg;
 		char name[128];
 		for (size_t k = 0; k <= len && k < sizeof name; k++)
-			name[k] = k == len || k == sizeof name - 1         ? 0
-				  : j->text[k] < 0x20 || j->text[k] > 0x7e ? '~'
-									   : j->text[k];
+			name[k] = k == len || k == sizeof name - 1       ? 0 :
+				  j->text[k] < 0x20 || j->text[k] > 0x7e ? '~' :
+									   j->text[k];
 		if (!ok(right, "JSON %s: %s", name, http_fault_name(j->fault)))
 			printf("#   got %s, %s\n", http_fault_name(got), why.detail);
 	}

@@ -9,7 +9,7 @@ enum { IDS = 300, STEPS = 200000 };
 static const uint64_t tick = 1ull << WHEEL_TICK_BITS;
 static struct wheel wheel;
 static struct wheel_entry entries[WHEEL_NONE];
-static uint64_t model[WHEEL_NONE]; /* deadline of each id, 0: none */
+static uint64_t model[WHEEL_NONE];  /* deadline of each id, 0: none */
 static uint64_t set_ns[WHEEL_NONE]; /* when it was set: one in the past is due from then */
 
 static uint64_t random_next(void)

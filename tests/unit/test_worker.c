@@ -21,10 +21,19 @@ static void start(void)
 	static void *memory;
 	static size_t size;
 	struct worker_params p = {
-		.max_conns = CONNS, .max_socks = SOCKS, .mss4 = 1460, .mss6 = 1440,
-		.max_n = N_MAX_DEFAULT, .max_body = 16384, .slice_us = 50, .max_wait_ms = 100,
-		.header_timeout_ms = 1000, .body_timeout_ms = 2000, .idle_timeout_ms = 5000,
-		.stats = &stats, .stages = &stages,
+		.max_conns = CONNS,
+		.max_socks = SOCKS,
+		.mss4 = 1460,
+		.mss6 = 1440,
+		.max_n = N_MAX_DEFAULT,
+		.max_body = 16384,
+		.slice_us = 50,
+		.max_wait_ms = 100,
+		.header_timeout_ms = 1000,
+		.body_timeout_ms = 2000,
+		.idle_timeout_ms = 5000,
+		.stats = &stats,
+		.stages = &stages,
 	};
 
 	if (!memory) {
@@ -279,8 +288,13 @@ static void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ack, cons
 	struct pkt_seg s = {
 		.flow = { .local_port = port, .remote_port = 8080 }, /* seen from the client */
 		.link.vlan = PKT_UNTAGGED,
-		.seq = seq, .ack = ack, .flags = flags, .window = 65535, .wscale = PKT_NO_SCALE,
-		.data = (const uint8_t *)data, .len = (uint32_t)strlen(data),
+		.seq = seq,
+		.ack = ack,
+		.flags = flags,
+		.window = 65535,
+		.wscale = PKT_NO_SCALE,
+		.data = (const uint8_t *)data,
+		.len = (uint32_t)strlen(data),
 	};
 	static uint8_t bytes[2048]; /* `last` points into it */
 	bool answer;
@@ -346,7 +360,8 @@ static void test_no_buffer_in_body(void)
 	memset(other + strlen(other), ' ', sizeof other - strlen(other));
 	ack = connect_port(1);
 	frame(1, WIRE_ACK, 1001, ack, head);
-	ok(last.len && says((const char *)last.data, "100 Continue"), "a client waits for its body");
+	ok(last.len && says((const char *)last.data, "100 Continue"),
+	   "a client waits for its body");
 	for (int i = 0; i < SOCKS; i++) {
 		hog[i] = worker_open(w, now);
 		send_bytes(hog[i], other, sizeof other - 200);

@@ -279,8 +279,9 @@ enum frame_kind frame_read(const uint8_t *frame, size_t len, const struct ends *
 	*why = ip6 ? bad_ip6(ip, len - at, &tcp_len) : bad_ip4(ip, len - at, &tcp_len);
 	if (!*why && memcmp(frame + 6, e->server_mac, 6))
 		*why = "not from the server's MAC";
-	if (!*why && (ip6 ? memcmp(ip + 8, e->server_ip6, 16) || memcmp(ip + 24, e->client_ip6, 16)
-			  : memcmp(ip + 12, e->server_ip4, 4) || memcmp(ip + 16, e->client_ip4, 4)))
+	if (!*why &&
+	    (ip6 ? memcmp(ip + 8, e->server_ip6, 16) || memcmp(ip + 24, e->client_ip6, 16) :
+		   memcmp(ip + 12, e->server_ip4, 4) || memcmp(ip + 16, e->client_ip4, 4)))
 		*why = "not from the server's address to the client's";
 	if (!*why && s->sport != e->server_port)
 		*why = "not from the server's port";

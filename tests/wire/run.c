@@ -12,8 +12,8 @@ volatile unsigned run_line;
 struct link {
 	uint32_t isn, server_isn; /* absolute */
 	bool server_known;
-	uint32_t c, s; /* $c, $s: relative ends of what was sent by each */
-	uint32_t ts; /* $ts: the last TSval that came */
+	uint32_t c, s;  /* $c, $s: relative ends of what was sent by each */
+	uint32_t ts;    /* $ts: the last TSval that came */
 	uint32_t acked; /* absolute: the last ACK that came */
 	bool acked_known;
 	uint8_t stream[RUN_STREAM]; /* the server's bytes from relative 1 on */

@@ -42,7 +42,7 @@ struct number {
 enum { OPTION_RAW = 0xff };
 
 struct option {
-	uint8_t kind; /* enum wire_tcp_option, or OPTION_RAW */
+	uint8_t kind;           /* enum wire_tcp_option, or OPTION_RAW */
 	struct number value[6]; /* mss, wscale, TS val and ecr, SACK left:right ... */
 	unsigned count;
 	struct bytes raw;
@@ -51,25 +51,25 @@ struct option {
 /* What is done to a frame after it was made well. Sums are made again after
  * each but the sums' own. */
 #define DAMAGE_LIST(X) \
-	X(badsum, 0) /* wrong TCP checksum */ \
+	X(badsum, 0)   /* wrong TCP checksum */ \
 	X(badipsum, 0) /* wrong IPv4 checksum */ \
-	X(ipopt, 0) /* four bytes of IPv4 options */ \
-	X(doff, 1) /* TCP data offset */ \
-	X(frag, 1) /* IPv4 flags and fragment offset, 16 bits */ \
-	X(iplen, 1) /* IPv4 total length, IPv6 payload length */ \
-	X(ihl, 1) /* IPv4 header length */ \
-	X(ver, 1) /* IP version */ \
-	X(proto, 1) /* IP protocol, IPv6 next header */ \
-	X(type, 1) /* EtherType */ \
-	X(vlan, 1) /* an 802.1Q tag */ \
-	X(trunc, 1) /* the frame cut to so many bytes */ \
-	X(pad, 1) /* so many bytes behind the IP packet */ \
-	X(urg, 1) /* urgent pointer */ \
-	X(sport, 1) /* source port */ \
-	X(dport, 1) /* destination port */ \
+	X(ipopt, 0)    /* four bytes of IPv4 options */ \
+	X(doff, 1)     /* TCP data offset */ \
+	X(frag, 1)     /* IPv4 flags and fragment offset, 16 bits */ \
+	X(iplen, 1)    /* IPv4 total length, IPv6 payload length */ \
+	X(ihl, 1)      /* IPv4 header length */ \
+	X(ver, 1)      /* IP version */ \
+	X(proto, 1)    /* IP protocol, IPv6 next header */ \
+	X(type, 1)     /* EtherType */ \
+	X(vlan, 1)     /* an 802.1Q tag */ \
+	X(trunc, 1)    /* the frame cut to so many bytes */ \
+	X(pad, 1)      /* so many bytes behind the IP packet */ \
+	X(urg, 1)      /* urgent pointer */ \
+	X(sport, 1)    /* source port */ \
+	X(dport, 1)    /* destination port */ \
 	X(reserved, 1) /* the four reserved bits */ \
-	X(src, 2) /* source address, or `server` */ \
-	X(dst, 2) /* destination address */
+	X(src, 2)      /* source address, or `server` */ \
+	X(dst, 2)      /* destination address */
 
 enum damage_kind {
 #define X(name, args) DAMAGE_##name,
@@ -114,13 +114,13 @@ struct event {
 	enum on_device on;
 	unsigned line;
 	const char *text;
-	unsigned conn; /* 0 is @1 */
+	unsigned conn;           /* 0 is @1 */
 	uint64_t from_ns, to_ns; /* since the event before; to_ns 0: the device's slack */
 	struct segment seg;
 	struct bytes pattern[SCRIPT_PATTERNS]; /* in this order in the payload */
 	unsigned patterns;
 	struct bytes lacks; /* must not be in the payload; empty: none */
-	char name[32]; /* of a counter or a variable */
+	char name[32];      /* of a counter or a variable */
 	enum stats_index counter;
 	uint64_t delta;
 	bool only; /* and no other counter of trouble */
@@ -128,10 +128,10 @@ struct event {
 };
 
 struct script {
-	char title[160]; /* the first comment line */
+	char title[160];    /* the first comment line */
 	char sim_only[160]; /* the reason; "": both devices */
 	bool ip6;
-	uint32_t isn; /* what the client's 0 stands for */
+	uint32_t isn;       /* what the client's 0 stands for */
 	unsigned max_conns; /* 0: the device's own */
 	struct event event[SCRIPT_EVENTS];
 	unsigned events;
