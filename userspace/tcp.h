@@ -49,9 +49,10 @@ enum tcp_state {
 #define TCP_LIST(X) \
 	X(syn) \
 	X(opened) \
-	X(accepted) X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) \
-		X(out_of_order) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
-			X(reset_in) X(no_buffer) X(timewait)
+	X(accepted) \
+	X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) \
+		X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) X(reset_in) X(no_buffer) \
+			X(timewait)
 
 enum tcp_verdict {
 #define X(name) TCP_##name,

@@ -4,8 +4,8 @@
 /*
  * The sequence number of a SYN-ACK, after FreeBSD's syncookies:
  *
- *   31          8 7 6      4 3     1  0
- *   | hash, 24   |0|  scale |  mss |epoch|  low byte masked by another hash
+ *   31          8   7  6      4 3     1  0
+ *   | hash, 24   |SACK|  scale |  mss |epoch|  low byte masked by another hash
  *
  * 24 bits of SipHash over flow, client ISN, epoch and low byte. It replaces
  * the clock of RFC 6528: same unpredictability, and no state before the ACK.
@@ -74,7 +74,8 @@ void tcp_answer_syn(struct tcp *t, const struct pkt_seg *syn, uint64_t hash, uin
 	unsigned mss = syn->mss ? syn->mss : ip4 ? 536 : 1220;
 	unsigned scale = syn->wscale == PKT_NO_SCALE ? 0 : syn->wscale;
 	uint32_t epoch = epoch_of(now_ns);
-	uint32_t low = class_of_scale(scale) << 4 | class_of_mss(mss) << 1 | (epoch & 1);
+	uint32_t low = (uint32_t)syn->sack_ok << 7 | class_of_scale(scale) << 4 |
+		       class_of_mss(mss) << 1 | (epoch & 1);
 	struct pkt_seg *s = tcp_stub(t);
 
 	if (!s)
@@ -90,6 +91,7 @@ void tcp_answer_syn(struct tcp *t, const struct pkt_seg *syn, uint64_t hash, uin
 		/* Our windows fit 16 bits; scale 0 lets the client scale its own. */
 		.wscale = syn->wscale == PKT_NO_SCALE ? PKT_NO_SCALE : 0,
 		.has_ts = syn->has_ts,
+		.sack_ok = syn->sack_ok,
 		.ts_val = tcp_timestamp(tcp_ts_offset(hash), now_ns),
 		.ts_ecr = syn->ts_val,
 	};
@@ -103,9 +105,10 @@ bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t h
 
 	if ((epoch ^ low) & 1)
 		epoch--;
-	if (low & 0x80 || cookie(t, hash, isn, epoch, low) != iss)
+	if (cookie(t, hash, isn, epoch, low) != iss)
 		return false;
 	o->mss = mss_class[low >> 1 & 7];
 	o->scale = scale_class[low >> 4 & 7];
+	o->sack_ok = low >> 7;
 	return true;
 }

@@ -48,6 +48,7 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 	c->ts_offset = tcp_ts_offset(hash);
 	c->mss = (uint16_t)(min_u64(o->mss, ours) - (seg->has_ts ? 12 : 0));
 	c->snd_scale = o->scale;
+	c->sack_ok = o->sack_ok;
 	c->snd_una = c->snd_nxt = c->snd_max = seg->ack;
 	c->snd_wl1 = seg->seq;
 	c->snd_wl2 = seg->ack;

@@ -38,6 +38,7 @@ struct conn {
 	uint8_t snd_scale;
 	uint8_t retries;   /* time-outs since the last new ACK */
 	uint8_t silence;   /* time-outs since the last acceptable ACK, new or not */
+	bool sack_ok;      /* both offered SACK */
 	bool fin_sent;     /* our FIN was sent at least once */
 	uint8_t full_segs; /* full-sized segments not yet acknowledged */
 	uint16_t mss;      /* data bytes a segment may carry to the peer, options taken off */
@@ -147,6 +148,7 @@ void tcp_answer_syn(struct tcp *t, const struct pkt_seg *syn, uint64_t hash, uin
 struct cookie_options {
 	uint16_t mss;
 	uint8_t scale;
+	bool sack_ok;
 };
 bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 		      uint64_t now_ns, struct cookie_options *o);
