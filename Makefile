@@ -11,7 +11,12 @@
 #   check-net-san      check-net's core again with the sanitized responder (root)
 #   check-arm64        cross-build of the pure middle, its tests under qemu-user
 # make bench           ratios against nginx on the same veth and cores (root)
-# make fuzz T=http     run one fuzzer; FUZZ_SECONDS=60
+#   B=json             ns and heap bytes of reading JSON bodies
+#   B=lane             what the lane engine costs and gains
+#   B=loss             beside nginx behind a network that loses and reorders (root)
+# make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
+# make coverage        lines of the pure middle that check-pure runs, and those that it does not
+# make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
 # make install         PREFIX=/usr/local DESTDIR=
 # make format          clang-format over the tree
 # make clean           remove build/
@@ -30,23 +35,30 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo un
 MULTIARCH := $(shell $(CC) -print-multiarch)
 MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mcpu=,-march=)$(CPU))
 
-B := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)
+folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)
+# `make bench B=json` names a bench, not the folder.
+BENCH ?= net
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net json lane loss,$B)),)
+BENCH := $B
+override B := $(folder)
+endif
+B := $(folder)
 
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(if $(SAN),-DBASE_DEBUG) \
             -iquote include -iquote userspace -iquote tests -iquote $B
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 override CFLAGS += -std=gnu11 $(MARCH) -MMD -MP $(WARNINGS) -fno-strict-aliasing -pthread \
-            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
+            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(if $(COV),--coverage)
+LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
 BPF_LIBS := $(shell $(PKGCONF) --libs libbpf 2>/dev/null)
 BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iquote include -iquote bpf \
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf siphash wheel pkt tcp_table tcp_cookie tcp_in tcp_out http http_body http_write route lane session worker
+PURE := buf siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane session answer worker
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring sock steer stats nic cpu conf iothread starter main
+EDGE := ring icmp sock steer stats nic cpu conf iothread starter main
 
 TOOLS := saker-stat
 
@@ -69,7 +81,7 @@ all: $B/saker $(TOOLS:%=$B/%) links
 
 # build/saker, build/saker-stat ...: whatever flavour was built last
 links: $B/saker $(TOOLS:%=$B/%)
-	$Qfor x in saker $(TOOLS); do ln -sfn $(B:build/%=%)/$$x build/$$x; done
+	$Q$(if $(filter build/%,$B),for x in saker $(TOOLS); do ln -sfn $(B:build/%=%)/$$x build/$$x; done,:)
 
 $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
@@ -120,9 +132,27 @@ $(fuzz): $B/%: tests/fuzz/%.c tests/fuzz/replay.c $(pure-o) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay.c $(pure-o)
 
-$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $(wildcard tests/bpf/*.h) Makefile | $B
+# What diff_node.js asks.
+$B/http_oracle: tests/fuzz/http_oracle.c $(pure-o) Makefile
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
+
+$B/bench_%: tests/bench/bench_%.c $(pure-o) Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
+
+$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $(wildcard tests/bpf/*.h) Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $B/icmp.o $(BPF_LIBS)
+
+# The bad network of the tests, and the client that storms through it.
+$B/impair: tests/net/impair.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+$B/storm: tests/net/clients/storm.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 $B:
 	$Qmkdir -p $@
@@ -134,7 +164,7 @@ SANITIZE := address,undefined
 check:
 	$Qtests/check.sh $B
 
-check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz)
+check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle
 	$Qtests/pure.sh $B
 
 check-san:
@@ -162,14 +192,14 @@ pure: $(pure-o) | $B
 	$Qfor f in $(PURE:%=userspace/%.c); do \
 		$(CLANG) --target=aarch64-linux-gnu -nostdlibinc -ffreestanding -fsyntax-only \
 		-iquote include -iquote userspace -isystem $B/pure -std=gnu11 -Wall -Werror $$f || exit 1; done
-	$Q$(if $(SAN),:,nm $(pure-o) | awk '$$1 == "U" { u[$$2] } $$2 ~ /^[TtDdBbRr]$$/ { d[$$3] } \
+	$Q$(if $(SAN)$(COV),:,nm $(pure-o) | awk '$$1 == "U" { u[$$2] } $$2 ~ /^[TtDdBbRr]$$/ { d[$$3] } \
 		END { for (s in u) if (!(s in d) && s !~ /^(mem(cpy|move|set|cmp)|base_panic)$$/) { print "core calls " s; bad = 1 } exit bad }')
 
-FUZZ_SECONDS ?= 60
+TIME ?= 60
 fuzz: | $B
 	$Q$(MAKE) --no-print-directory build/fuzz/fuzz_$(T)
 	$Qmkdir -p build/fuzz/corpus-$(T)
-	$Qbuild/fuzz/fuzz_$(T) -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -rss_limit_mb=1024 \
+	$Qbuild/fuzz/fuzz_$(T) -max_total_time=$(TIME) -print_final_stats=1 -rss_limit_mb=1024 \
 		build/fuzz/corpus-$(T) tests/fuzz/corpus/$(T)
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(PURE:%=userspace/%.c) $(wildcard userspace/*.h include/*.h)
@@ -177,6 +207,14 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(PURE:%=userspace/%.c) $(wildcard usersp
 	$(call say,FUZZ,$@)
 	$Q$(CLANG) $(CPPFLAGS) -DBASE_DEBUG -std=gnu11 -g -O1 -fno-strict-aliasing \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(PURE:%=userspace/%.c)
+
+coverage:
+	$Q$(MAKE) --no-print-directory COV=1 CFLAGS='-O0 -g' check-pure
+	$Qtests/coverage.sh build/host-cov $(PURE)
+
+nightly: check coverage
+	$Qfor t in $(fuzz:$B/fuzz_%=%); do $(MAKE) --no-print-directory fuzz T=$$t || exit 1; done
+	$QFULL=1 tests/net/run.sh $B
 
 # --- for people --------------------------------------------------------------
 
@@ -186,8 +224,8 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: all
-	$Qtests/bench/bench.sh $B $(B_ARGS)
+bench: $(if $(filter net loss,$(BENCH)),all,$B/bench_$(BENCH))
+	$Q$(if $(filter net loss,$(BENCH)),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS),$<)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -204,7 +242,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz demo run bench install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly demo run bench install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)

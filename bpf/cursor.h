@@ -43,6 +43,22 @@ static __always_inline const struct wire_vlan *cursor_vlan(struct cursor *c)
 	return cursor_take(c, sizeof(struct wire_vlan));
 }
 
+/* Ethernet and one 802.1Q tag at most; *type_be is that of what follows. */
+static __always_inline const struct wire_eth *cursor_link(struct cursor *c, __u16 *type_be)
+{
+	const struct wire_eth *eth = cursor_eth(c);
+	if (!eth)
+		return 0;
+	*type_be = eth->type_be;
+	if (eth->type_be == bpf_htons(WIRE_TYPE_VLAN)) {
+		const struct wire_vlan *tag = cursor_vlan(c);
+		if (!tag)
+			return 0;
+		*type_be = tag->type_be;
+	}
+	return eth;
+}
+
 static __always_inline const struct wire_ip4 *cursor_ip4(struct cursor *c)
 {
 	return cursor_take(c, sizeof(struct wire_ip4));
@@ -51,11 +67,6 @@ static __always_inline const struct wire_ip4 *cursor_ip4(struct cursor *c)
 static __always_inline const struct wire_ip6 *cursor_ip6(struct cursor *c)
 {
 	return cursor_take(c, sizeof(struct wire_ip6));
-}
-
-static __always_inline const struct wire_tcp *cursor_tcp(struct cursor *c)
-{
-	return cursor_take(c, sizeof(struct wire_tcp));
 }
 
 #endif

@@ -6,9 +6,12 @@
  * Model    An allow-list. A frame is redirected only when it is TCP to our
  *          port, our MAC and a served address, whole and plain, and the
  *          responder is up. The judgement is the name of a counter; the
- *          verdict follows from it. Everything else goes to the kernel.
+ *          verdict follows from it. Everything else goes to the kernel, but
+ *          for segments to our port that the kernel would answer with RST: of
+ *          connections that it does not have, so they may be ours.
  * Threads  One block of counters a CPU; XDP does not migrate while it runs.
- * Limits   No loop depends on the frame. Header lengths are checked, nothing
+ * Limits   No loop depends on the frame but the one over IPv6 extension
+ *          headers, IP6_EXTENSIONS of them. Header lengths are checked, nothing
  *          more: user space validates what it gets.
  * Units    ns of CLOCK_MONOTONIC.
  */
@@ -18,6 +21,7 @@
 #include <bpf/bpf_endian.h>
 #include "abi.h"
 #include "cursor.h"
+#include "icmp.h"
 
 /* --- maps: the table in abi.h --------------------------------------------- */
 struct {
@@ -75,15 +79,27 @@ struct {
 	__type(value, __u32);
 } xsks_map SEC(".maps");
 
+/* Records of struct icmp_event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ICMP_RING_BYTES);
+} icmp_ring SEC(".maps");
+
 /* Set before load and then frozen, so the verifier folds it into the code. */
 const volatile struct steer_config conf;
 
 /* What a function says that found nothing against a frame. */
 enum { OURS = STATS_xdp_redirected };
 
+/* RFC 8200 4.1: each once, destination options twice; more than that is passed. */
+enum { IP6_EXTENSIONS = 6 };
+
 struct segment {
 	struct bpf_sock_tuple tuple; /* source: the client */
-	__u32 tuple_size;            /* which half of the union it is */
+	bool v6;                     /* which half of the union it is */
+	__u32 local[4];              /* its destination, IPv4 as ::ffff:a.b.c.d */
+	/* OURS, or why the responder would not take it: xdp_drop_options, _fragment */
+	enum stats_index odd;
 	__u8 flags;
 };
 
@@ -98,6 +114,12 @@ static __always_inline bool frame_holds(struct xdp_md *ctx, const void *at, __u3
 	return offset + length <= bpf_xdp_get_buff_len(ctx);
 }
 
+/* Of a TCP header: a first fragment may end behind its ports. */
+static __always_inline __u32 tcp_least(const struct segment *s)
+{
+	return s->odd == STATS_xdp_drop_fragment ? WIRE_QUOTE_LEN : WIRE_TCP_LEN;
+}
+
 static __always_inline enum stats_index segment_ip4(struct xdp_md *ctx, struct cursor *c,
 						    struct segment *s)
 {
@@ -106,17 +128,49 @@ static __always_inline enum stats_index segment_ip4(struct xdp_md *ctx, struct c
 		return STATS_xdp_pass_short;
 	if (ip->proto != WIRE_PROTO_TCP)
 		return STATS_xdp_pass_proto;
-	if (ip->frag_be & bpf_htons(WIRE_IP4_MF | WIRE_IP4_OFFSET))
+	if (ip->frag_be & bpf_htons(WIRE_IP4_OFFSET))
 		return STATS_xdp_pass_fragment;
-	if ((ip->ver_ihl & 15) != WIRE_IP4_LEN / 4)
-		return STATS_xdp_pass_options;
+	__u32 header = (ip->ver_ihl & 15) * 4;
+	if (header > WIRE_IP4_LEN) {
+		s->odd = STATS_xdp_drop_options;
+		if (!cursor_take(c, header - WIRE_IP4_LEN))
+			return STATS_xdp_pass_short;
+	}
+	if (ip->frag_be & bpf_htons(WIRE_IP4_MF))
+		s->odd = STATS_xdp_drop_fragment;
 	__u32 length = bpf_ntohs(ip->len_be);
-	if (length < WIRE_IP4_LEN + WIRE_TCP_LEN || !frame_holds(ctx, ip, length))
+	if (length < header + tcp_least(s) || !frame_holds(ctx, ip, length))
 		return STATS_xdp_pass_short;
+	s->local[2] = bpf_htonl(0xffff);
+	__builtin_memcpy(&s->local[3], ip->dst, sizeof ip->dst);
 	__builtin_memcpy(&s->tuple.ipv4.saddr, ip->src, sizeof ip->src);
 	__builtin_memcpy(&s->tuple.ipv4.daddr, ip->dst, sizeof ip->dst);
-	s->tuple_size = sizeof s->tuple.ipv4;
 	return OURS;
+}
+
+/* Step over what stands before the TCP header; *next is what follows then. */
+static __always_inline enum stats_index skip_extensions(struct cursor *c, __u8 *next,
+							struct segment *s)
+{
+	for (int i = 0; i < IP6_EXTENSIONS; i++) {
+		if (*next != WIRE_IP6_HOP_BY_HOP && *next != WIRE_IP6_ROUTING &&
+		    *next != WIRE_IP6_FRAGMENT && *next != WIRE_IP6_DESTINATION)
+			break;
+		const struct wire_ip6_ext *e = cursor_take(c, WIRE_IP6_EXT_LEN);
+		if (!e)
+			return STATS_xdp_pass_short;
+		bool fragment = *next == WIRE_IP6_FRAGMENT;
+		if (fragment && e->frag_be & bpf_htons(WIRE_IP6_OFFSET))
+			return STATS_xdp_pass_fragment;
+		if (!fragment && !cursor_take(c, e->len * WIRE_IP6_EXT_LEN))
+			return STATS_xdp_pass_short;
+		if (fragment && e->frag_be & bpf_htons(WIRE_IP6_MORE))
+			s->odd = STATS_xdp_drop_fragment;
+		else if (s->odd == OURS)
+			s->odd = STATS_xdp_drop_options;
+		*next = e->next;
+	}
+	return *next == WIRE_PROTO_TCP ? OURS : STATS_xdp_pass_proto;
 }
 
 static __always_inline enum stats_index segment_ip6(struct xdp_md *ctx, struct cursor *c,
@@ -125,41 +179,48 @@ static __always_inline enum stats_index segment_ip6(struct xdp_md *ctx, struct c
 	const struct wire_ip6 *ip = cursor_ip6(c);
 	if (!ip || ip->ver_class >> 4 != WIRE_IP6_VERSION)
 		return STATS_xdp_pass_short;
-	if (ip->next != WIRE_PROTO_TCP)
-		return STATS_xdp_pass_proto;
-	__u32 length = bpf_ntohs(ip->len_be);
-	if (length < WIRE_TCP_LEN || !frame_holds(ctx, ip, WIRE_IP6_LEN + length))
+	__u8 next = ip->next;
+	enum stats_index why = skip_extensions(c, &next, s);
+	if (why != OURS)
+		return why;
+	__u32 length = bpf_ntohs(ip->len_be), taken = (__u32)(c->at - (void *)(ip + 1));
+	if (length < taken + tcp_least(s) || !frame_holds(ctx, ip, WIRE_IP6_LEN + length))
 		return STATS_xdp_pass_short;
+	__builtin_memcpy(s->local, ip->dst, sizeof ip->dst);
 	__builtin_memcpy(s->tuple.ipv6.saddr, ip->src, sizeof ip->src);
 	__builtin_memcpy(s->tuple.ipv6.daddr, ip->dst, sizeof ip->dst);
-	s->tuple_size = sizeof s->tuple.ipv6;
+	s->v6 = true;
 	return OURS;
 }
 
-static __always_inline void segment_tcp(const struct wire_tcp *tcp, struct segment *s)
+static __always_inline enum stats_index segment_tcp(struct cursor *c, struct segment *s)
 {
-	if (s->tuple_size == sizeof s->tuple.ipv4) {
-		s->tuple.ipv4.sport = tcp->src_be;
-		s->tuple.ipv4.dport = tcp->dst_be;
-	} else {
+	const struct wire_tcp *tcp = cursor_take(c, WIRE_QUOTE_LEN);
+	if (!tcp)
+		return STATS_xdp_pass_short;
+	if (tcp->dst_be != conf.port_be)
+		return STATS_xdp_pass_port;
+	if (s->v6) {
 		s->tuple.ipv6.sport = tcp->src_be;
 		s->tuple.ipv6.dport = tcp->dst_be;
+	} else {
+		s->tuple.ipv4.sport = tcp->src_be;
+		s->tuple.ipv4.dport = tcp->dst_be;
 	}
+	if (s->odd == STATS_xdp_drop_fragment)
+		return OURS;
+	if (!cursor_take(c, WIRE_TCP_LEN - WIRE_QUOTE_LEN))
+		return STATS_xdp_pass_short;
 	s->flags = tcp->flags;
+	return OURS;
 }
 
-static __always_inline bool addr_served(const struct segment *s)
+static __always_inline bool addr_served(const __u32 d[4])
 {
 	for (int i = 0; i < STEER_ADDRS_MAX && i < conf.addr_count; i++) {
 		const volatile __u32 *a = (const volatile __u32 *)conf.addr[i];
-		const __u32 *d = s->tuple.ipv6.daddr;
-		if (s->tuple_size == sizeof s->tuple.ipv6) {
-			if (a[0] == d[0] && a[1] == d[1] && a[2] == d[2] && a[3] == d[3])
-				return true;
-		} else if (!a[0] && !a[1] && a[2] == bpf_htonl(0xffff) &&
-			   a[3] == s->tuple.ipv4.daddr) {
+		if (a[0] == d[0] && a[1] == d[1] && a[2] == d[2] && a[3] == d[3])
 			return true;
-		}
 	}
 	return conf.addr_count == 0;
 }
@@ -175,33 +236,21 @@ static __always_inline bool mac_ours(const struct wire_eth *eth)
 static __always_inline enum stats_index segment_parse(struct xdp_md *ctx, struct segment *s)
 {
 	struct cursor c = cursor_open(ctx);
-	const struct wire_eth *eth = cursor_eth(&c);
+	__u16 type_be;
+	const struct wire_eth *eth = cursor_link(&c, &type_be);
 	if (!eth)
 		return STATS_xdp_pass_short;
-
-	__u16 type_be = eth->type_be;
-	if (type_be == bpf_htons(WIRE_TYPE_VLAN)) {
-		const struct wire_vlan *tag = cursor_vlan(&c);
-		if (!tag)
-			return STATS_xdp_pass_short;
-		type_be = tag->type_be;
-	}
 
 	enum stats_index why = STATS_xdp_pass_other;
 	if (type_be == bpf_htons(WIRE_TYPE_IP4))
 		why = segment_ip4(ctx, &c, s);
 	else if (type_be == bpf_htons(WIRE_TYPE_IP6))
 		why = segment_ip6(ctx, &c, s);
+	if (why == OURS)
+		why = segment_tcp(&c, s);
 	if (why != OURS)
 		return why;
-
-	const struct wire_tcp *tcp = cursor_tcp(&c);
-	if (!tcp)
-		return STATS_xdp_pass_short;
-	if (tcp->dst_be != conf.port_be)
-		return STATS_xdp_pass_port;
-	segment_tcp(tcp, s);
-	if (!addr_served(s))
+	if (!addr_served(s->local))
 		return STATS_xdp_pass_addr;
 	if (!mac_ours(eth))
 		return STATS_xdp_pass_mac;
@@ -214,8 +263,8 @@ static __always_inline enum stats_index segment_parse(struct xdp_md *ctx, struct
  * TIME-WAIT records are found too. A listener alone owns nothing. */
 static __always_inline bool kernel_owns(struct xdp_md *ctx, struct segment *s)
 {
-	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, &s->tuple, s->tuple_size, BPF_F_CURRENT_NETNS,
-						 0);
+	__u32 size = s->v6 ? sizeof s->tuple.ipv6 : sizeof s->tuple.ipv4;
+	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, &s->tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return false;
 	bool listens = sk->state == BPF_TCP_LISTEN;
@@ -252,7 +301,7 @@ static __always_inline void stamp(struct xdp_md *ctx, __u64 now)
 
 static __always_inline enum stats_index judge(struct xdp_md *ctx)
 {
-	struct segment s = {};
+	struct segment s = { .odd = OURS };
 	enum stats_index why = segment_parse(ctx, &s);
 	if (why != OURS)
 		return why;
@@ -271,8 +320,12 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 				    STATS_xdp_pass_stalled);
 	/* A SYN too: on a connection that the kernel has, only the kernel can
 	 * answer it (RFC 5961 4, RFC 6191), and what follows would go there. */
-	if (heartbeat & STEER_KERNEL_FLOWS && kernel_owns(ctx, &s))
+	if ((s.odd != OURS || heartbeat & STEER_KERNEL_FLOWS) && kernel_owns(ctx, &s))
 		return STATS_xdp_pass_kernel;
+	/* The responder takes plain segments only, and the kernel has a listener on
+	 * the port, which would answer with RST and end a connection of ours. */
+	if (s.odd != OURS)
+		return s.odd;
 
 	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
 		return STATS_xdp_pass_queue;
@@ -280,25 +333,42 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	return STATS_xdp_redirected;
 }
 
-static __always_inline void count(enum stats_index why)
+/* A router's word about a segment of ours goes to the I/O thread too. Nobody is
+ * woken: the thread looks each turn. */
+static __always_inline void tell_icmp(struct xdp_md *ctx, struct stats_block *block)
 {
-	__u32 key = ABI_THREADS + bpf_get_smp_processor_id();
-	struct stats_block *block = bpf_map_lookup_elem(&counters, &key);
-	if (!block || why >= STATS_COUNT)
+	struct cursor c = cursor_open(ctx);
+	struct icmp_event e = {};
+	__u16 type_be;
+	const struct wire_eth *eth = cursor_link(&c, &type_be);
+	if (!eth || !mac_ours(eth) || !icmp_read(&c, type_be, &e))
 		return;
-	block->xdp_seen++;
-	((__u64 *)block)[why]++;
+	if (e.local_port != conf.port || !addr_served((const __u32 *)e.local))
+		return;
+	if (bpf_ringbuf_output(&icmp_ring, &e, sizeof e, BPF_RB_NO_WAKEUP))
+		block->icmp_lost++;
+	else
+		block->icmp_told++;
 }
 
 SEC("xdp.frags")
 int saker_steer(struct xdp_md *ctx)
 {
 	enum stats_index why = judge(ctx);
-	count(why);
+	__u32 key = ABI_THREADS + bpf_get_smp_processor_id();
+	struct stats_block *block = bpf_map_lookup_elem(&counters, &key);
+	if (block && why < STATS_COUNT) {
+		block->xdp_seen++;
+		((__u64 *)block)[why]++;
+		if (why == STATS_xdp_pass_proto)
+			tell_icmp(ctx, block);
+	}
 	switch (why) {
 	case STATS_xdp_redirected:
 		return XDP_REDIRECT;
 	case STATS_xdp_drop_stray:
+	case STATS_xdp_drop_options:
+	case STATS_xdp_drop_fragment:
 		return XDP_DROP;
 	default:
 		return XDP_PASS;

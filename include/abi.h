@@ -19,6 +19,7 @@
  *   stages     a block per I/O thread   I/O thread                 yes
  *   summary    1                        starter, each second       yes
  *   xsks_map   a socket per RX queue    starter                    no
+ *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread takes      yes
  */
 #ifndef ABI_H
 #define ABI_H
@@ -60,6 +61,17 @@ enum { STEER_KERNEL_FLOWS = 1 };
 /* What XDP puts in front of a redirected frame (xdp_md->data_meta). */
 struct steer_meta {
 	uint64_t stamp_ns; /* when the program saw the frame; 0: no stamp */
+};
+
+/* --- icmp_ring: a router could not pass on one of our segments ----------- */
+/* RFC 1191 4, RFC 4443 3.2; what is quoted of the segment, as bpf/icmp.h read it. */
+struct icmp_event {
+	uint8_t remote[16];               /* where the segment was going; IPv4 as ::ffff:a.b.c.d */
+	uint8_t local[16];                /* ours */
+	uint16_t remote_port, local_port; /* host order */
+	uint32_t seq;
+	uint32_t mtu;    /* as the router says: 0 from one older than RFC 1191 */
+	uint32_t family; /* 4 or 6: of the ICMP, and of the segment */
 };
 
 /* --- mode: what is really in effect ------------------------------------- */
@@ -117,9 +129,8 @@ struct mode {
 	  "frames steered to the responder: the sum of rx_frames, rx_ring_full and rx_dropped") \
 	X(xdp_pass_short, "passed: header cut off or impossible length") \
 	X(xdp_pass_other, "passed: neither IPv4 nor IPv6 (ARP, LLDP, two VLAN tags ...)") \
-	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP, extension headers ...)") \
-	X(xdp_pass_fragment, "passed: IPv4 fragment") \
-	X(xdp_pass_options, "passed: IPv4 options") \
+	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP ...)") \
+	X(xdp_pass_fragment, "passed: a later fragment, which has no ports") \
 	X(xdp_pass_port, "passed: TCP to another port") \
 	X(xdp_pass_addr, "passed: our port, an address that is not served (--addr)") \
 	X(xdp_pass_mac, "passed: not addressed to this interface's MAC") \
@@ -129,12 +140,20 @@ struct mode {
 	X(xdp_pass_queue, "passed: no socket for this RX queue") \
 	X(xdp_drop_stray, \
 	  "dropped: segment of no kernel connection while unready or stalled; will be sent again") \
+	X(xdp_drop_options, "dropped: our port, with IPv4 options or IPv6 extension headers, of " \
+			    "no kernel connection") \
+	X(xdp_drop_fragment, "dropped: our port, a first fragment, of no kernel connection") \
+	/* frames that passed as xdp_pass_proto, and were read besides */ \
+	X(icmp_told, "ICMP errors about the MTU of our segments, told to the I/O thread") \
+	X(icmp_lost, "and not told: icmp_ring was full") \
 	/* ring */ \
 	X(rx_frames, "frames taken from the RX rings") \
 	X(tx_frames, "frames given to the TX rings") \
 	X(tx_completed, "frames that the kernel has finished sending") \
 	X(tx_kicks, "system calls to start sending") \
 	X(tx_kick_retries, "kicks that the kernel put off (EAGAIN, EBUSY, ENOBUFS)") \
+	X(tx_stalls, \
+	  "times that the card sent nothing for a second: new connections went to the kernel") \
 	X(tx_no_frame, "turns in which an answer waited for a free frame") \
 	/* what the kernel says of the AF_XDP sockets (XDP_STATISTICS), each 50 ms */ \
 	X(rx_ring_full, "redirected frames lost: the RX ring was full, we looked too late") \
@@ -167,7 +186,8 @@ struct mode {
 	X(tcp_bad_flags, "dropped: flags that make no sense (neither SYN nor ACK, SYN with FIN)") \
 	X(tcp_table_full, "dropped: valid handshake, no free connection slot") \
 	X(tcp_out_of_window, "not acceptable: outside the window, answered with ACK") \
-	X(tcp_out_of_order, "segment past a gap, dropped, answered with ACK") \
+	X(tcp_out_of_order, "segment past a gap, kept until it is filled, answered with ACK") \
+	X(tcp_too_many_gaps, "segment past a fifth gap, dropped, answered with ACK") \
 	X(tcp_duplicate, "segment with nothing new, answered with ACK") \
 	X(tcp_paws, "timestamp older than the last (RFC 7323 5), answered with ACK") \
 	X(tcp_bad_ack, "acknowledges what was never sent, answered with ACK") \
@@ -178,13 +198,22 @@ struct mode {
 	X(tcp_timewait, "segments of a connection in TIME-WAIT") \
 	/* tcp: other events */ \
 	X(tcp_stub_lost, "answers without connection lost: too many waited for a frame") \
-	X(tcp_retransmits, "segments sent again after a time-out") \
+	X(tcp_retransmits, "segments sent again: time-outs, recoveries, tail probes") \
+	X(tcp_recoveries, "losses seen by duplicate ACKs or SACK (RFC 6675, RFC 6582)") \
+	X(tcp_tail_probes, "tail loss probes sent (RFC 8985 7)") \
 	X(tcp_probes, "zero-window probes sent") \
 	X(tcp_timed_out, "connections given up after retransmissions") \
 	X(tcp_linger_ended, "half-closed connections given up, peer silent") \
 	X(tcp_reset_out, "connections that we reset") \
 	X(tcp_closed, "connections closed in good order") \
 	X(tcp_timewait_evicted, "TIME-WAIT records that gave way to newer ones") \
+	X(tcp_reneged, "ranges past a gap, kept and dropped again: no buffer when it was filled") \
+	/* tcp: what routers said of the MTU, one for each icmp_told */ \
+	X(tcp_mtu_lowered, "path MTU taken from an ICMP error; what was in flight sent again") \
+	X(tcp_mtu_no_less, "ICMP error ignored: we send no larger packets (any more)") \
+	X(tcp_mtu_tiny, "ICMP error refused: MTU below 552 (IPv4) or 1280 (IPv6)") \
+	X(tcp_mtu_not_sent, "ICMP error refused: quotes no segment in flight (RFC 5927)") \
+	X(tcp_mtu_stray, "ICMP error ignored: quotes no connection") \
 	/* http: requests that were answered, one each */ \
 	X(http_ok, "answered 200 or 204") \
 	X(http_bad_line, "answered 400: request line is not METHOD SP target SP HTTP/1.x") \
@@ -208,7 +237,7 @@ struct mode {
 	X(http_bad_seed_range, "answered 400: seed is wider than the algorithm") \
 	X(http_bad_alg, "answered 400: unknown algorithm; known: fnv1a32, fnv1a64, mix64") \
 	X(http_bad_json, "answered 400: body is not one flat JSON object") \
-	X(http_not_found, "answered 404: no such path; try /compute or /healthz") \
+	X(http_not_found, "answered 404: no such path; try /compute, /echo or /healthz") \
 	X(http_bad_method, "answered 405: method not allowed here") \
 	X(http_too_large, "answered 413: body is longer than this server takes (--max-body)") \
 	X(http_target_long, "answered 414: target is longer than 2048 bytes") \
@@ -219,12 +248,19 @@ struct mode {
 	X(http_not_implemented, "answered 501: method or transfer coding is not implemented") \
 	X(http_busy, "answered 503: no lane is free soon enough") \
 	X(http_bad_version, "answered 505: version is not HTTP/1.0 or HTTP/1.1") \
+	X(http_h2_preface, "answered 505: the preface of HTTP/2") \
 	/* http: and those that were not */ \
 	X(http_aborted, "requests whose client went away before the answer") \
 	X(http_header_timeouts, "connections closed: head not complete in time") \
-	X(http_body_timeouts, "connections closed: body not complete in time") \
+	X(http_body_timeouts, \
+	  "connections closed: body neither complete in time nor at the least rate") \
 	X(http_idle_timeouts, "keep-alive connections closed: idle") \
-	X(http_send_timeouts, "connections reset: the answer was not taken in time") \
+	X(http_idle_evicted, "idle connections reset: the table was full and another client came") \
+	X(http_send_timeouts, \
+	  "connections reset: the answer was taken neither in time nor at the least rate") \
+	/* result cache (--cache) */ \
+	X(http_cache_hits, "requests whose result was in the cache") \
+	X(http_cache_misses, "requests whose result was not") \
 	/* kernel-socket rung */ \
 	X(sock_accepted, "connections accepted by the kernel-socket rung") \
 	X(sock_refused, "connections closed at once: that rung's table is full") \
@@ -313,5 +349,6 @@ struct summary {
 _Static_assert(sizeof(struct stats_block) % 64 == 0, "array stride keeps the cache lines apart");
 _Static_assert(sizeof(struct stage_block) % 64 == 0, "array stride keeps the cache lines apart");
 _Static_assert(sizeof(struct stats_block) >= STATS_COUNT * 8, "one word a counter");
+_Static_assert(sizeof(struct icmp_event) == 48, "no padding: XDP would have to clear it");
 
 #endif

@@ -45,6 +45,10 @@ _Static_assert(RING_FRAMES >= RX_FRAMES + RING_TX + RING_COMP, "no ring can star
 enum {
 	CONNS_DEFAULT = 1024,
 	CONNS_MAX = 60000, /* slots are 16-bit numbers */
+	/* When all slots are taken, of so many sessions the longest idle one gives way,
+	 * if it has been idle for a second: less may be a pause between requests. */
+	EVICT_LOOK = 64,
+	EVICT_IDLE_MS = 1000,
 	/* Segments that answer no connection (SYN-ACK, RST, TIME-WAIT's ACK)
 	 * waiting for a free frame: two batches; beyond, they are counted and lost. */
 	STUBS_MAX = 64,
@@ -71,14 +75,24 @@ enum {
 	 * while some are unacknowledged. Their pages are touched by use only. */
 	BUF_SMALL = 2048,
 	/* Large blocks: one for each connection that uploads, or whose answers are
-	 * not taken; one for every fourth slot. Who comes later waits (its bytes
-	 * are not acknowledged). */
+	 * not taken, or that has a gap (half of them at most); one for every fourth
+	 * slot. Who comes later waits (its bytes are not acknowledged). */
 	BUF_LARGE_MIN = 64,
 	BUF_LARGE_SHARE = 4,
 	/* Longest answer head + body that http_write makes. */
 	HTTP_ANSWER_MAX = 1024,
+	/* --cache: 48 bytes an entry and 4 to 8 for its bucket, 52 MiB at most */
+	CACHE_MAX = 1 << 20,
 };
 _Static_assert(HTTP_ANSWER_MAX <= BUF_SMALL, "every answer fits the smallest block");
+
+/* --- paths ---------------------------------------------------------------- */
+enum {
+	/* ICMP errors that ask for less are refused. Linux: min_pmtu, 512 + 40; a path
+	 * that is narrower than that starves. RFC 8201 4: no IPv6 link is. */
+	TCP_MTU_MIN4 = 552,
+	TCP_MTU_MIN6 = 1280,
+};
 
 /* --- time --------------------------------------------------------------- */
 enum {
@@ -99,6 +113,14 @@ enum {
 	/* After our FIN a connection ends when the peer has acknowledged nothing new
 	 * for so long, whatever it still sends (Linux tcp_fin_timeout: 60 s). */
 	TCP_LINGER_MS = 20000,
+	/* RFC 5681 3.2: duplicates that mean a loss, and not another order. */
+	TCP_DUP_THRESH = 3,
+	/* Tail loss probe: twice the smoothed round trip, at least 10 ms (two ticks of
+	 * the wheel; RFC 8985 7.2 and Linux: 10 ms when more than one segment is out).
+	 * For a single segment the peer's delayed ACK is added: Linux 40, Windows 50,
+	 * macOS 100 ms (RFC 8985 says 200 where nothing is known). */
+	TCP_PROBE_MIN_MS = 10,
+	TCP_PEER_DELACK_MS = 100,
 	/* Linux: tcp_invalid_ratelimit */
 	TCP_CORRECT_MS = 500,
 	/* A client sends its SYN again after 1 s (RFC 6298), data after 0.2 to 3 s. */
@@ -107,8 +129,11 @@ enum {
 	TCP_COOKIE_EPOCH_MS = 16000,
 
 	HEADER_TIMEOUT_MS = 10000, /* a request's head must be complete by then */
+	/* A body must be complete by then, or have come at RATE_MIN; each such window
+	 * buys the next (Apache's mod_reqtimeout: body=20,MinRate=500). */
 	BODY_TIMEOUT_MS = 20000,
-	IDLE_TIMEOUT_MS = 60000, /* keep-alive without a request */
+	IDLE_TIMEOUT_MS = 60000, /* keep-alive without a request; answers: as bodies */
+	RATE_MIN = 500,          /* bytes a second; nginx counts silence only */
 	DRAIN_S = 5,
 	STALL_MS = 1000, /* heartbeat older than this: XDP lets frames pass */
 };
@@ -129,6 +154,12 @@ enum {
 	/* After a fall-through a segment of no kernel connection is dropped for so
 	 * long (the client sends again, by then we may be back), then passed. */
 	STEER_GRACE_MS = 3000,
+	/* Records of 56 bytes: 1,170 of them. A ring buffer must be a power of two and
+	 * a multiple of the page, and arm64 has pages of 4, 16 and 64 KiB. */
+	ICMP_RING_BYTES = 64 * 1024,
+	/* Frames are given to the card and none comes back for so long: it does not
+	 * send any more (failure modes 4 and 5). */
+	TX_STALL_MS = 1000,
 	TEST_SEND_MS = 50, /* completion of the test send; veth: under 0.1 ms */
 };
 

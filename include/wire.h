@@ -64,6 +64,24 @@ struct wire_tcp {
 	uint16_t urg_be;
 };
 
+/* RFC 8200 4: routing, hop-by-hop and destination options begin so; so does the
+ * fragment header, whose length is fixed. */
+struct wire_ip6_ext {
+	uint8_t next;
+	uint8_t len;      /* in 8 bytes, the first not counted; in a fragment header reserved */
+	uint16_t frag_be; /* in a fragment header: 13 bits of offset, 2 reserved, M */
+	uint8_t rest[4];
+};
+
+/* RFC 792 with RFC 1191 4; RFC 4443 */
+struct wire_icmp {
+	uint8_t type;
+	uint8_t code;
+	uint16_t csum_be;
+	uint16_t unused_be;
+	uint16_t mtu_be; /* ICMPv6: all four bytes from unused_be on */
+};
+
 /* RFC 826, for IPv4 over Ethernet */
 struct wire_arp {
 	uint16_t hw_type_be;
@@ -77,9 +95,12 @@ struct wire_arp {
 enum wire_length {
 	WIRE_ETH_LEN = 14,
 	WIRE_VLAN_LEN = 4,
-	WIRE_IP4_LEN = 20, /* without options */
-	WIRE_IP6_LEN = 40, /* without extension headers */
-	WIRE_TCP_LEN = 20, /* without options */
+	WIRE_IP4_LEN = 20,    /* without options */
+	WIRE_IP6_LEN = 40,    /* without extension headers */
+	WIRE_TCP_LEN = 20,    /* without options */
+	WIRE_IP6_EXT_LEN = 8, /* the shortest */
+	WIRE_ICMP_LEN = 8,
+	WIRE_QUOTE_LEN = 8, /* of TCP, at least: ports and sequence (RFC 792) */
 	WIRE_ARP_LEN = 28,
 	WIRE_ETH_MIN = 60, /* IEEE 802.3: shorter frames are padded */
 };
@@ -94,7 +115,18 @@ enum wire_ethertype {
 };
 
 enum wire_misc {
+	WIRE_PROTO_ICMP = 1,
 	WIRE_PROTO_TCP = 6,
+	WIRE_PROTO_ICMP6 = 58,
+	WIRE_IP6_HOP_BY_HOP = 0,
+	WIRE_IP6_ROUTING = 43,
+	WIRE_IP6_FRAGMENT = 44,
+	WIRE_IP6_DESTINATION = 60,
+	WIRE_IP6_OFFSET = 0xfff8,
+	WIRE_IP6_MORE = 1,
+	WIRE_ICMP_UNREACHABLE = 3,
+	WIRE_ICMP_FRAG_NEEDED = 4, /* code */
+	WIRE_ICMP6_TOO_BIG = 2,
 	WIRE_IP4_VERSION = 4,
 	WIRE_IP6_VERSION = 6,
 	WIRE_IP4_DF = 0x4000,
@@ -131,6 +163,8 @@ _Static_assert(sizeof(struct wire_vlan) == WIRE_VLAN_LEN, "802.1Q tag");
 _Static_assert(sizeof(struct wire_ip4) == WIRE_IP4_LEN, "IPv4 header");
 _Static_assert(sizeof(struct wire_ip6) == WIRE_IP6_LEN, "IPv6 header");
 _Static_assert(sizeof(struct wire_tcp) == WIRE_TCP_LEN, "TCP header");
+_Static_assert(sizeof(struct wire_ip6_ext) == WIRE_IP6_EXT_LEN, "IPv6 extension header");
+_Static_assert(sizeof(struct wire_icmp) == WIRE_ICMP_LEN, "ICMP header");
 _Static_assert(sizeof(struct wire_arp) == WIRE_ARP_LEN, "ARP packet");
 
 #endif

@@ -94,6 +94,24 @@ bool buf_append(struct buf_pool *p, struct buf *b, const void *bytes, size_t n)
 	return true;
 }
 
+uint8_t *buf_give(struct buf_pool *p, struct buf *from, size_t n, size_t front, struct buf *to)
+{
+	struct buf rest = { .base = NULL };
+	uint8_t *block = from->base;
+	size_t off = max_u64(from->off, front);
+
+	must(n && n <= from->len && !to->len);
+	if (front + n > list_of(p, block)->size)
+		return NULL;
+	if (n < from->len && !buf_append(p, &rest, buf_bytes(from) + n, from->len - n))
+		return NULL;
+	memmove(block + off, buf_bytes(from), n);
+	buf_free(p, to); /* it may have a block, for nothing */
+	*to = (struct buf){ .base = block, .off = (uint32_t)(off - front) };
+	*from = rest;
+	return buf_bytes(to);
+}
+
 void buf_drop(struct buf_pool *p, struct buf *b, size_t n)
 {
 	must(n <= b->len);

@@ -60,6 +60,12 @@ bool buf_append(struct buf_pool *p, struct buf *b, const void *bytes, size_t n);
 /* The first n bytes are done with. The block goes back when none is left. */
 void buf_drop(struct buf_pool *p, struct buf *b, size_t n);
 
+/* Give the first n bytes of `from` and their block to `to`, which is empty: for
+ * who can have no second block. Returns where `front` bytes before them are to be
+ * written; then buf_commit(to, front + n). The rest of `from` moves to a new block.
+ * NULL: none for the rest, or the block is too short; nothing has changed. */
+uint8_t *buf_give(struct buf_pool *p, struct buf *from, size_t n, size_t front, struct buf *to);
+
 static inline uint8_t *buf_bytes(const struct buf *b)
 {
 	return b->base + b->off;

@@ -44,6 +44,7 @@ enum {
 	KEY_MAX_WAIT,
 	KEY_SLICE,
 	KEY_MAX_BODY,
+	KEY_CACHE,
 	KEY_HEADER_TIMEOUT,
 	KEY_BODY_TIMEOUT,
 	KEY_IDLE_TIMEOUT,
@@ -75,6 +76,7 @@ static const struct argp_option options[] = {
 	{ "slice-us", KEY_SLICE, "US", 0, "computing between two looks at the ring (default 50)",
 	  2 },
 	{ "max-body", KEY_MAX_BODY, "BYTES", 0, "longest request body (default 16384)", 2 },
+	{ "cache", KEY_CACHE, "N", 0, "results kept for who asks again (default 0: none)", 2 },
 
 	{ .doc = "Times (S: seconds, such as 2 or 0.5):", .group = 3 },
 	{ "header-timeout", KEY_HEADER_TIMEOUT, "S", 0, "for a request's head (default 10)", 3 },
@@ -228,6 +230,7 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)number(g, 0, WAIT_MS_MAX); break;
 	case KEY_SLICE: c->slice_us = (unsigned)number(g, SLICE_US_MIN, SLICE_US_MAX); break;
 	case KEY_MAX_BODY: c->max_body = (unsigned)number(g, 0, HTTP_BODY_MAX); break;
+	case KEY_CACHE: c->cache = (unsigned)number(g, 0, CACHE_MAX); break;
 	case KEY_HEADER_TIMEOUT: c->header_timeout_ms = timeout_ms(g); break;
 	case KEY_BODY_TIMEOUT: c->body_timeout_ms = timeout_ms(g); break;
 	case KEY_IDLE_TIMEOUT: c->idle_timeout_ms = timeout_ms(g); break;
@@ -454,8 +457,8 @@ void conf_print(const struct conf *c)
 	if (c->io_cpu >= 0)
 		printf("io-cpu = %d\n", c->io_cpu);
 	printf("max-conns = %u\nmax-n = %" PRIu64 "\nmax-wait-ms = %u\nslice-us = %u\n"
-	       "max-body = %u\n",
-	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->max_body);
+	       "max-body = %u\ncache = %u\n",
+	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->max_body, c->cache);
 	print_seconds("header-timeout", c->header_timeout_ms);
 	print_seconds("body-timeout", c->body_timeout_ms);
 	print_seconds("idle-timeout", c->idle_timeout_ms);

@@ -36,6 +36,7 @@ struct conf {
 	unsigned max_wait_ms;
 	unsigned slice_us;
 	unsigned max_body; /* bytes */
+	unsigned cache;    /* entries; 0: none */
 	unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms;
 	unsigned stall_ms;
 	unsigned drain_s;

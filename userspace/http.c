@@ -232,6 +232,15 @@ static bool target_form(struct http_head *h, const uint8_t *bytes)
 	return true;
 }
 
+/* RFC 9113 3.4: 1.1 calls it PRI, a method that nobody else may have. */
+static bool is_h2_preface(const struct http_head *h, const uint8_t *bytes)
+{
+	static const char line[] = "PRI * HTTP/2.0\r\n";
+
+	return h->seen - h->line == sizeof line - 1 &&
+	       !memcmp(bytes + h->line, line, sizeof line - 1);
+}
+
 static bool read_version(struct http_head *h, const uint8_t *bytes, size_t end)
 {
 	static const char form[] = "HTTP/0.0\r\n"; /* 0 stands for any digit */
@@ -247,7 +256,8 @@ static bool read_version(struct http_head *h, const uint8_t *bytes, size_t end)
 			continue;
 		h->minor = bytes[from + 7] - '0';
 		if (bytes[from + 5] != '1' || h->minor > 1)
-			return fail(h, HTTP_bad_version);
+			return fail(h,
+				    is_h2_preface(h, bytes) ? HTTP_h2_preface : HTTP_bad_version);
 		h->keep_alive = h->minor == 1;
 		h->line = h->seen;
 		h->state = AT_FIELDS;
@@ -284,14 +294,16 @@ static bool field_length(struct http_head *h, struct span value)
 	return true;
 }
 
-/* RFC 9112 6.1: chunked is the only coding we know; it comes once and last. */
+/* RFC 9112 6.1: chunked is the only coding we know; it comes once and last. Empty
+ * elements are legal (RFC 9110 5.6.1.2), but to some "chunked," is not chunked. */
 static bool field_coding(struct http_head *h, struct span value)
 {
-	struct span item;
-
 	h->has_coding = true;
-	while (list_next(&value, &item)) {
-		if (h->chunked)
+	if (!value.len || value.at[value.len - 1] == ',')
+		return fail(h, HTTP_bad_framing);
+	while (value.len) {
+		struct span item = cut(&value, ',');
+		if (!item.len || h->chunked)
 			return fail(h, HTTP_bad_framing);
 		if (!is_word(item, "chunked"))
 			return fail(h, HTTP_not_implemented);

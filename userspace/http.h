@@ -11,7 +11,8 @@
  *          What route.h decides becomes an answer by one of http_write_*.
  * Owner    Bytes are the caller's. Between two calls for one message they may
  *          move and more may be appended, but none may vanish before HTTP_WHOLE.
- * Limits   Head HTTP_HEAD_MAX, target HTTP_TARGET_MAX, answers HTTP_ANSWER_MAX.
+ * Limits   Head HTTP_HEAD_MAX, target HTTP_TARGET_MAX, answers HTTP_ANSWER_MAX; those
+ *          of /echo, a head of HTTP_REPLY_HEAD_MAX and the body.
  * Strict   Whatever two parsers could read in two ways is refused: CL with TE,
  *          repeated or signed CL, bare LF or CR, obs-fold, space before the
  *          colon, bytes outside token, no Host or two.
@@ -53,7 +54,7 @@
 	X(bad_seed_range, 400, "seed is wider than the algorithm") \
 	X(bad_alg, 400, "unknown algorithm; known: fnv1a32, fnv1a64, mix64") \
 	X(bad_json, 400, "body is not one flat JSON object") \
-	X(not_found, 404, "no such path; try /compute or /healthz") \
+	X(not_found, 404, "no such path; try /compute, /echo or /healthz") \
 	X(bad_method, 405, "method not allowed here") \
 	X(too_large, 413, "body is longer than this server takes (--max-body)") \
 	X(target_long, 414, "target is longer than 2048 bytes") \
@@ -62,7 +63,8 @@
 	X(head_long, 431, "head is longer than 8192 bytes") \
 	X(not_implemented, 501, "method or transfer coding is not implemented") \
 	X(busy, 503, "no lane is free soon enough") \
-	X(bad_version, 505, "version is not HTTP/1.0 or HTTP/1.1")
+	X(bad_version, 505, "version is not HTTP/1.0 or HTTP/1.1") \
+	X(h2_preface, 505, "HTTP/2 is not spoken here; use HTTP/1.1")
 
 enum http_fault {
 #define X(name, status, text) HTTP_##name,
@@ -140,19 +142,29 @@ enum http_step http_body(struct http_head *h, uint8_t *bytes, size_t *len, uint6
 
 /* --- answers -------------------------------------------------------------- */
 
+/* Was the result in the cache? Told by X-Saker-Cache, unless there is none. */
+enum http_cache { HTTP_CACHE_NONE, HTTP_CACHE_HIT, HTTP_CACHE_MISS };
+
 /* What every answer has, whatever its status. */
 struct http_reply {
 	const char *date; /* 29 characters, IMF-fixdate, see http_date */
 	bool keep_alive;  /* else Connection: close */
 	bool head_only;   /* the request was HEAD */
 	uint8_t minor;    /* of the request: 1.0 wants its keep-alive said */
+	uint8_t cache;    /* enum http_cache */
 	/* Server-Timing in ns, drawn by browsers; none for faults */
 	bool timed;
 	uint64_t parse_ns, wait_ns, compute_ns;
 };
 
-/* Longest body of http_write_text; with a head it fits HTTP_ANSWER_MAX. */
-enum { HTTP_TEXT_MAX = 512 };
+enum {
+	/* Longest body of http_write_text; with a head it fits HTTP_ANSWER_MAX. */
+	HTTP_TEXT_MAX = 512,
+	/* Longest head of an answer. Status line 46, date 37, Content-Type and -Length 64,
+	 * Server-Timing with three 64-bit numbers 106, X-Saker-Cache 21, Allow 36,
+	 * Retry-After 16, Connection 26: 352. */
+	HTTP_REPLY_HEAD_MAX = 384,
+};
 
 /* Each writes one whole answer to to[0 ... HTTP_ANSWER_MAX) and returns its length. */
 size_t http_write_hash(uint8_t *to, const struct http_reply *r, const char *alg, unsigned bits,
@@ -163,6 +175,9 @@ size_t http_write_fault(uint8_t *to, const struct http_reply *r, enum http_fault
 			const char *allow, const char *detail);
 /* 200 with a short ready-made body. */
 size_t http_write_text(uint8_t *to, const struct http_reply *r, const char *type, const char *body);
+/* The head of 200 text/plain, at most HTTP_REPLY_HEAD_MAX; the caller puts a body
+ * of len bytes behind it. */
+size_t http_write_echo(uint8_t *to, const struct http_reply *r, size_t len);
 /* OPTIONS: 204 with Allow. */
 size_t http_write_allow(uint8_t *to, const struct http_reply *r, const char *allow);
 /* The interim answer to Expect: 100-continue. */

@@ -159,18 +159,34 @@ static uint8_t *put_timing(uint8_t *at, const struct http_reply *r)
 	return put(at, "\r\n");
 }
 
-/* The fields of an answer with a body, and the body unless it was HEAD. */
-static uint8_t *put_content(uint8_t *at, const struct http_reply *r, const char *type,
-			    const uint8_t *body, size_t len)
+static uint8_t *put_cache(uint8_t *at, const struct http_reply *r)
+{
+	if (r->cache == HTTP_CACHE_HIT)
+		return put(at, "X-Saker-Cache: hit\r\n");
+	if (r->cache == HTTP_CACHE_MISS)
+		return put(at, "X-Saker-Cache: miss\r\n");
+	return at;
+}
+
+/* The fields of an answer with a body of so many bytes. */
+static uint8_t *put_fields(uint8_t *at, const struct http_reply *r, const char *type, size_t len)
 {
 	at = put(at, "Content-Type: ");
 	at = put_string(at, type);
 	at = put(at, "\r\nContent-Length: ");
 	at = put_u64(at, len);
 	at = put(at, "\r\n");
+	at = put_cache(at, r);
 	if (r->timed)
 		at = put_timing(at, r);
-	at = put_end(at, r);
+	return put_end(at, r);
+}
+
+/* And the body, unless it was HEAD. */
+static uint8_t *put_content(uint8_t *at, const struct http_reply *r, const char *type,
+			    const uint8_t *body, size_t len)
+{
+	at = put_fields(at, r, type, len);
 	return r->head_only ? at : put_bytes(at, body, len);
 }
 
@@ -181,13 +197,10 @@ enum {
 	HASH_BODY_MAX = 160,
 	/* The longest text of a fault has 75 bytes; the rest is for the detail. */
 	FAULT_BODY_MAX = 384,
-	/* Status line 46, date 37, Content-Type and -Length 64, Server-Timing with three
-	 * 64-bit numbers 106, Allow 36, Retry-After 16, Connection 26: 331. */
-	ANSWER_HEAD_MAX = 384,
 };
-_Static_assert(ANSWER_HEAD_MAX + FAULT_BODY_MAX <= HTTP_ANSWER_MAX, "a fault fits");
-_Static_assert(ANSWER_HEAD_MAX + HASH_BODY_MAX <= HTTP_ANSWER_MAX, "a hash fits");
-_Static_assert(ANSWER_HEAD_MAX + HTTP_TEXT_MAX <= HTTP_ANSWER_MAX, "a text fits");
+_Static_assert(HTTP_REPLY_HEAD_MAX + FAULT_BODY_MAX <= HTTP_ANSWER_MAX, "a fault fits");
+_Static_assert(HTTP_REPLY_HEAD_MAX + HASH_BODY_MAX <= HTTP_ANSWER_MAX, "a hash fits");
+_Static_assert(HTTP_REPLY_HEAD_MAX + HTTP_TEXT_MAX <= HTTP_ANSWER_MAX, "a text fits");
 
 size_t http_write_hash(uint8_t *to, const struct http_reply *r, const char *alg, unsigned bits,
 		       uint64_t n, uint64_t seed, uint64_t hash, bool as_text)
@@ -251,6 +264,13 @@ size_t http_write_text(uint8_t *to, const struct http_reply *r, const char *type
 	must(len <= HTTP_TEXT_MAX);
 	uint8_t *at = put_status(to, r, 200);
 	return (size_t)(put_content(at, r, type, (const uint8_t *)body, len) - to);
+}
+
+size_t http_write_echo(uint8_t *to, const struct http_reply *r, size_t len)
+{
+	uint8_t *at = put_status(to, r, 200);
+
+	return (size_t)(put_fields(at, r, "text/plain", len) - to);
 }
 
 /* RFC 9110 8.6: 204 must not have Content-Length. */

@@ -41,6 +41,25 @@ static void publish_lost(const struct iothread *io)
 	stats->tx_invalid = tx_invalid;
 }
 
+/* A card that has stopped sending is no way to answer: without our heartbeat new
+ * connections go to the kernel, until completions come again. */
+static void watch_tx(struct iothread *io, uint64_t now_ns)
+{
+	uint64_t completed = io->now.stats->tx_completed;
+	bool stuck;
+
+	if (!io->now.ring[0].in_flight || completed != io->tx_completed) {
+		io->tx_completed = completed;
+		io->tx_ns = now_ns;
+	}
+	stuck = now_ns - io->tx_ns > TX_STALL_MS * (uint64_t)NS_PER_MS;
+	if (stuck == io->tx_stuck)
+		return;
+	io->tx_stuck = stuck;
+	io->now.stats->tx_stalls += stuck;
+	io->now.mode->tx = stuck ? PROOF_unproven : PROOF_proven;
+}
+
 /* What need not be done each turn. */
 static void keep_house(struct iothread *io, uint64_t now_ns)
 {
@@ -53,6 +72,8 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	worker_publish(io->worker);
 	publish_lost(io);
+	if (io->now.rings)
+		watch_tx(io, now_ns);
 	if (io->draining && !worker_live(io->worker))
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
@@ -66,7 +87,7 @@ static void beat(struct iothread *io, uint64_t now_ns)
 	uint64_t gap = now_ns - io->heartbeat_ns;
 	bool flows;
 
-	if (!live || gap < HEARTBEAT_NS)
+	if (!live || gap < HEARTBEAT_NS || io->tx_stuck)
 		return;
 	if (io->sock->count || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
 		io->kernel_free_ns = 0;
@@ -128,6 +149,20 @@ static bool receive(struct iothread *io)
 	return any;
 }
 
+/* What routers said of the path; true if they did. No more than a batch a turn:
+ * whoever floods us with it must not stop the rings. */
+static bool hear_routers(struct iothread *io)
+{
+	struct icmp_event e;
+	unsigned n = 0;
+
+	while (n < BATCH_MAX && icmp_take(io->now.icmp, &e)) {
+		worker_mtu(io->worker, &e, cpu_now_ns());
+		n++;
+	}
+	return n;
+}
+
 /* Due segments out, on the first ring. */
 static void transmit(struct iothread *io)
 {
@@ -174,6 +209,8 @@ static void turn_rings(struct iothread *io)
 	uint64_t now_ns = cpu_now_ns();
 	bool busy = receive(io);
 
+	if (unlikely(icmp_pending(io->now.icmp)))
+		busy |= hear_routers(io);
 	if (io->turn_ns)
 		hist_record(&io->now.stages->turn_gap, now_ns - io->turn_ns);
 	io->turn_ns = now_ns;

@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include "abi.h"
 #include "conf.h"
+#include "icmp.h"
 #include "ring.h"
 #include "sock.h"
 #include "worker.h"
@@ -39,7 +40,8 @@ struct bypass {
 	struct mode *mode; /* the thread says in it when the first frame came */
 	struct stats_block *stats;
 	struct stage_block *stages;
-	const char *text; /* the mode, for /healthz */
+	struct icmp *icmp; /* looked at while there are rings */
+	const char *text;  /* the mode, for /healthz */
 };
 
 enum iothread_stop { IO_RUN, IO_DRAIN, IO_STOP };
@@ -61,6 +63,8 @@ struct iothread {
 	uint64_t turn_ns;                         /* when it looked at the rings last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
+	uint64_t tx_completed, tx_ns; /* completions seen, and since when no more */
+	bool tx_stuck;
 	bool draining;
 };
 

@@ -410,6 +410,8 @@ static const struct route {
 } routes[ROUTE_NONE] = {
 	[ROUTE_COMPUTE] = { "/compute", 8, M(GET) | M(HEAD_METHOD) | M(POST) | M(OPTIONS),
 			    "GET, HEAD, POST, OPTIONS" },
+	[ROUTE_ECHO] = { "/echo", 5, M(GET) | M(HEAD_METHOD) | M(POST) | M(OPTIONS),
+			 "GET, HEAD, POST, OPTIONS" },
 	[ROUTE_HEALTHZ] = { "/healthz", 8, M(GET) | M(HEAD_METHOD) | M(OPTIONS),
 			    "GET, HEAD, OPTIONS" },
 	[ROUTE_SERVER] = { "*", 1, M(OPTIONS), "GET, HEAD, POST, OPTIONS" },

@@ -6,8 +6,9 @@
  *          to do with a whole head, and with a whole body. Pure.
  * Model    A path has a route and the methods it takes; /compute has values
  *          n, seed and alg, from the query, a form or a flat JSON object
- *          (jsmn, which allocates nothing). Every refusal is a fault of
- *          http.h and a detail that names the value and the place.
+ *          (jsmn, which allocates nothing). /echo takes any query and any body.
+ *          Every refusal is a fault of http.h and a detail that names the value
+ *          and the place.
  * Limits   ROUTE_TOKENS JSON tokens: three names, three values, one object,
  *          and room to say what is wrong with one more.
  */
@@ -19,7 +20,7 @@
 #include "lane.h"
 
 /* ROUTE_SERVER is the target "*" of OPTIONS: the server as a whole. */
-enum route_path { ROUTE_COMPUTE, ROUTE_HEALTHZ, ROUTE_SERVER, ROUTE_NONE };
+enum route_path { ROUTE_COMPUTE, ROUTE_ECHO, ROUTE_HEALTHZ, ROUTE_SERVER, ROUTE_NONE };
 
 enum { ROUTE_TOKENS = 16, ROUTE_DETAIL = 96 };
 
@@ -49,7 +50,7 @@ struct route_refusal {
 bool route_head(const struct http_head *h, const uint8_t *bytes, uint64_t max_n,
 		struct route_ask *ask, struct route_refusal *why);
 
-/* Judge the whole body of a POST that route_head let pass, and complete *ask.
+/* Judge the whole body of a POST to /compute that route_head let pass, and complete *ask.
  * Other methods' bodies mean nothing: read them and forget them. A POST without
  * a body may come here (len 0) or not: it asks for what its query says. */
 bool route_body(const struct http_head *h, const uint8_t *body, size_t len, uint64_t max_n,

@@ -3,12 +3,30 @@
 
 /* --- life ------------------------------------------------------------------------- */
 
+static bool is_reading(const struct session *s)
+{
+	return s->phase == PHASE_HEAD || s->phase == PHASE_BODY;
+}
+
+/* Has an answer for which there is no room. */
+static bool is_writing(const struct session *s)
+{
+	return s->phase == PHASE_ANSWER || s->phase == PHASE_ECHO;
+}
+
 static void set_deadline(struct worker *w, uint16_t id, uint64_t now_ns, uint32_t ms)
 {
 	wheel_set(&w->wheel, id, now_ns + ms * (uint64_t)NS_PER_MS);
 }
 
-static void next_request(struct worker *w, uint16_t id, uint64_t now_ns)
+/* Nothing happens until the peer takes what is in the output, or asks again. */
+void session_await(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	w->session[id].mark = w->out[id].len;
+	set_deadline(w, id, now_ns, w->p.idle_timeout_ms);
+}
+
+void session_next(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
 
@@ -16,7 +34,8 @@ static void next_request(struct worker *w, uint16_t id, uint64_t now_ns)
 	s->phase = PHASE_HEAD;
 	s->request_begun = false;
 	s->told_continue = false;
-	set_deadline(w, id, now_ns, w->p.idle_timeout_ms);
+	s->cache = HTTP_CACHE_NONE;
+	session_await(w, id, now_ns);
 }
 
 void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
@@ -26,7 +45,7 @@ void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 	must(s->phase == PHASE_FREE);
 	s->eof = false;
 	s->unsent = false;
-	next_request(w, id, now_ns);
+	session_next(w, id, now_ns);
 }
 
 /* What is under way for this session ends without an answer. */
@@ -43,7 +62,7 @@ void session_end(struct worker *w, uint16_t id)
 {
 	uint8_t phase = w->session[id].phase;
 
-	if (phase == PHASE_WAIT || phase == PHASE_LANE || phase == PHASE_ANSWER)
+	if (phase >= PHASE_WAIT && phase <= PHASE_ECHO)
 		count(w, STATS_http_aborted);
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);
@@ -72,16 +91,46 @@ static enum stats_index silence_of(const struct worker *w, uint16_t id)
 
 	if (s->phase == PHASE_BODY)
 		return STATS_http_body_timeouts;
-	if (s->request_begun)
+	if (s->phase == PHASE_HEAD && s->request_begun)
 		return STATS_http_header_timeouts;
 	return w->out[id].len ? STATS_http_send_timeouts : STATS_http_idle_timeouts;
+}
+
+/* Bytes that moved since the deadline was set, and what it was. A head has none
+ * that count: it is short, and more bytes shall not buy more time. */
+static uint32_t moved(const struct worker *w, uint16_t id, uint32_t *ms)
+{
+	const struct session *s = &w->session[id];
+	uint32_t out = w->out[id].len;
+
+	if (s->phase == PHASE_BODY) {
+		*ms = w->p.body_timeout_ms;
+		return s->in.len > s->mark ? s->in.len - s->mark : 0;
+	}
+	*ms = w->p.idle_timeout_ms;
+	return (s->phase == PHASE_HEAD && s->request_begun) || out > s->mark ? 0 : s->mark - out;
+}
+
+/* Slow is not silent: a window that brought enough bytes buys another. */
+static bool has_progress(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+	uint32_t ms, bytes = moved(w, id, &ms);
+
+	if (bytes < (uint64_t)ms * RATE_MIN / 1000)
+		return false;
+	s->mark = s->phase == PHASE_BODY ? s->in.len : w->out[id].len;
+	set_deadline(w, id, now_ns, ms);
+	return true;
 }
 
 void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
 
-	if (s->phase == PHASE_HEAD || s->phase == PHASE_BODY) {
+	if (is_reading(s) || is_writing(s)) {
+		if (has_progress(w, id, now_ns))
+			return;
 		count(w, silence_of(w, id));
 		if (is_sock(w, id) || !w->out[id].len) {
 			session_close(w, id, now_ns);
@@ -98,160 +147,7 @@ void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
 	}
 }
 
-/* --- answers ------------------------------------------------------------------------- */
-
-static uint8_t *answer_room(struct worker *w, uint16_t id)
-{
-	return buf_reserve(&w->pool, &w->out[id], HTTP_ANSWER_MAX);
-}
-
-static struct http_reply reply_to(const struct worker *w, const struct session *s)
-{
-	return (struct http_reply){
-		.date = w->date,
-		.keep_alive = s->head.keep_alive && !w->draining,
-		.head_only = s->head.method == HTTP_HEAD_METHOD,
-		.minor = s->head.minor,
-	};
-}
-
-/* Bytes stand behind the output: let the transport send them. */
-static void wrote(struct worker *w, uint16_t id, size_t n)
-{
-	if (is_sock(w, id)) {
-		buf_commit(&w->out[id], n);
-		line_put(w, LINE_SOCK, id);
-	} else {
-		tcp_wrote(w->tcp, id, (uint32_t)n);
-	}
-}
-
-/* A whole answer of n bytes has been written; on to the next request, or the end. */
-static void answered(struct worker *w, uint16_t id, size_t n, bool keep_alive, uint64_t now_ns)
-{
-	struct session *s = &w->session[id];
-
-	if (!s->unsent) {
-		s->unsent = true;
-		s->sent_result_ns = now_ns;
-		s->sent_from_ns = s->req_stamp_ns ? s->req_stamp_ns : s->req_pop_ns;
-	}
-	wrote(w, id, n);
-	next_request(w, id, now_ns);
-	if (!keep_alive)
-		session_close(w, id, now_ns);
-}
-
-static const uint8_t fault_counter[] = {
-#define X(name, status, text) [HTTP_##name] = STATS_http_##name,
-#define STATS_http_none STATS_http_ok
-	HTTP_FAULT_LIST(X)
-#undef STATS_http_none
-#undef X
-};
-
-/* Refuse the request in hand. The room is there. keep: the message was read to
- * its end, so the next one can be found. */
-static void refuse(struct worker *w, uint16_t id, enum http_fault fault, const char *detail,
-		   bool keep, uint64_t now_ns)
-{
-	struct session *s = &w->session[id];
-	struct http_reply r = reply_to(w, s);
-	const char *allow = fault == HTTP_bad_method ? route_allow(s->ask.path) : NULL;
-
-	r.keep_alive = r.keep_alive && keep;
-	count(w, fault_counter[fault]);
-	answered(w, id, http_write_fault(answer_room(w, id), &r, fault, allow, detail),
-		 r.keep_alive, now_ns);
-}
-
-/* On to what was pipelined; or, behind the peer's FIN, ours along with the answer. */
-static void after_answer(struct worker *w, uint16_t id, uint64_t now_ns)
-{
-	struct session *s = &w->session[id];
-
-	if (s->phase != PHASE_HEAD)
-		return;
-	if (s->in.len)
-		line_put(w, LINE_AGAIN, id);
-	else if (s->eof)
-		session_close(w, id, now_ns);
-}
-
-static size_t write_hash(const struct session *s, struct http_reply *r, uint8_t *to)
-{
-	r->timed = true;
-	r->parse_ns = s->parsed_ns - s->req_pop_ns;
-	r->wait_ns = s->lane_ns - s->parsed_ns;
-	r->compute_ns = s->result_ns - s->lane_ns;
-	return http_write_hash(to, r, lane_alg_name(s->ask.alg), lane_alg_bits(s->ask.alg),
-			       s->ask.n, s->ask.seed, s->hash, s->ask.as_text);
-}
-
-void session_result(struct worker *w, uint16_t id, uint64_t now_ns)
-{
-	struct session *s = &w->session[id];
-	struct http_reply r = reply_to(w, s);
-	uint8_t *to = answer_room(w, id);
-
-	if (!to) {
-		s->phase = PHASE_ANSWER;
-		line_put(w, LINE_AGAIN, id);
-		return;
-	}
-	count(w, STATS_http_ok);
-	answered(w, id, write_hash(s, &r, to), r.keep_alive, now_ns);
-	after_answer(w, id, now_ns);
-}
-
-void session_refuse(struct worker *w, uint16_t id, enum http_fault fault, uint64_t now_ns)
-{
-	if (!answer_room(w, id)) { /* neither lane nor buffer: it has to go, unanswered */
-		count(w, fault_counter[fault]);
-		session_close(w, id, now_ns);
-		return;
-	}
-	refuse(w, id, fault, "", true, now_ns);
-	after_answer(w, id, now_ns);
-}
-
 /* --- requests --------------------------------------------------------------------------- */
-
-static void to_lane(struct worker *w, uint16_t id)
-{
-	struct session *s = &w->session[id];
-
-	s->phase = PHASE_WAIT;
-	s->parsed_ns = 0;
-	line_put(w, LINE_WAIT, id);
-}
-
-/* The request is whole and right. */
-static void dispatch(struct worker *w, uint16_t id, uint64_t now_ns)
-{
-	struct session *s = &w->session[id];
-	struct http_reply r = reply_to(w, s);
-	uint8_t *to;
-	char body[HTTP_TEXT_MAX], *end = body;
-
-	if (s->head.method != HTTP_OPTIONS && s->ask.path == ROUTE_COMPUTE) {
-		to_lane(w, id);
-		return;
-	}
-	to = answer_room(w, id);
-	count(w, STATS_http_ok);
-	if (s->head.method == HTTP_OPTIONS) {
-		answered(w, id, http_write_allow(to, &r, route_allow(s->ask.path)), r.keep_alive,
-			 now_ns);
-		return;
-	}
-	for (const char *part = "{\"status\":\"ok\",\"mode\":\""; *part;)
-		*end++ = *part++;
-	for (const char *part = w->mode; *part && end < body + HTTP_TEXT_MAX - 4;)
-		*end++ = *part++;
-	memcpy(end, "\"}\n", 4);
-	answered(w, id, http_write_text(to, &r, "application/json", body), r.keep_alive, now_ns);
-}
 
 /* Where the parser stands in the bytes at hand. */
 struct reading {
@@ -277,15 +173,16 @@ static bool read_head(struct worker *w, uint16_t id, struct reading *in, uint64_
 		return false;
 	}
 	if (step == HTTP_BAD) {
-		refuse(w, id, s->head.fault, "", false, now_ns);
+		answer_refuse(w, id, s->head.fault, "", false, now_ns);
 		return false;
 	}
 	in->used += s->head.line;
 	s->request_begun = true;
 	s->phase = PHASE_BODY;
+	s->mark = 0;
 	if (route_head(&s->head, bytes, w->p.max_n, &s->ask, &why))
 		return true;
-	refuse(w, id, why.fault, why.detail, !s->head.length && !s->head.chunked, now_ns);
+	answer_refuse(w, id, why.fault, why.detail, !s->head.length && !s->head.chunked, now_ns);
 	return s->phase == PHASE_HEAD;
 }
 
@@ -296,9 +193,26 @@ static void more_body(struct worker *w, uint16_t id, bool begun, uint64_t now_ns
 	if (!s->told_continue) {
 		set_deadline(w, id, now_ns, w->p.body_timeout_ms);
 		if (s->head.expect && !begun)
-			wrote(w, id, http_write_continue(answer_room(w, id)));
+			answer_continue(w, id);
 	}
 	s->told_continue = true;
+}
+
+/* A body to send back: now, or it stays, without the chunk lines behind it. */
+static bool read_echo(struct worker *w, uint16_t id, struct reading *in, size_t used, size_t body,
+		      uint64_t now_ns)
+{
+	uint8_t *bytes = in->bytes + in->used;
+
+	if (answer_echo(w, id, bytes, body, now_ns)) {
+		in->used += used;
+		return w->session[id].phase == PHASE_HEAD;
+	}
+	memmove(bytes + body, bytes + used, in->len - in->used - used);
+	in->len -= used - body;
+	w->session[id].echo_len = (uint32_t)body;
+	answer_wait(w, id, PHASE_ECHO, now_ns);
+	return false;
 }
 
 static bool read_body(struct worker *w, uint16_t id, struct reading *in, uint64_t now_ns)
@@ -314,7 +228,7 @@ static bool read_body(struct worker *w, uint16_t id, struct reading *in, uint64_
 	s->req_pop_ns = s->pop_ns;
 	step = http_body(&s->head, bytes, &len, w->p.max_body, &used, &body);
 	if (step == HTTP_BAD) {
-		refuse(w, id, s->head.fault, "", false, now_ns);
+		answer_refuse(w, id, s->head.fault, "", false, now_ns);
 		return false;
 	}
 	if (step == HTTP_MORE) {
@@ -322,18 +236,15 @@ static bool read_body(struct worker *w, uint16_t id, struct reading *in, uint64_
 		more_body(w, id, len > 0, now_ns);
 		return false;
 	}
+	if (s->ask.path == ROUTE_ECHO && s->head.method == HTTP_POST && body)
+		return read_echo(w, id, in, used, body, now_ns);
 	in->used += used;
-	if (s->head.method == HTTP_POST &&
+	if (s->ask.path == ROUTE_COMPUTE && s->head.method == HTTP_POST &&
 	    !route_body(&s->head, bytes, body, w->p.max_n, &s->ask, &why))
-		refuse(w, id, why.fault, why.detail, true, now_ns);
+		answer_refuse(w, id, why.fault, why.detail, true, now_ns);
 	else
-		dispatch(w, id, now_ns);
+		answer_request(w, id, now_ns);
 	return s->phase == PHASE_HEAD;
-}
-
-static bool is_reading(const struct session *s)
-{
-	return s->phase == PHASE_HEAD || s->phase == PHASE_BODY;
 }
 
 /* Requests out of the bytes at hand, until one goes to a lane, more must come,
@@ -368,10 +279,14 @@ static uint32_t read_frame(struct worker *w, uint16_t id, uint8_t *bytes, uint32
 	    buf_append(&w->pool, &s->in, bytes + in.used, in.len - in.used))
 		return n;
 	/* No buffer: they come again, and are read again from where they start. */
-	if (s->phase == PHASE_HEAD)
+	if (s->phase == PHASE_HEAD) {
 		http_begin(&s->head);
-	else if (s->phase == PHASE_BODY)
+	} else if (s->phase == PHASE_BODY || s->phase == PHASE_ECHO) {
+		s->phase = PHASE_BODY;
 		s->head = w->undo;
+		s->mark = 0;
+		set_deadline(w, id, now_ns, w->p.body_timeout_ms);
+	}
 	return (uint32_t)in.used;
 }
 
@@ -390,18 +305,12 @@ uint32_t session_bytes(struct worker *w, uint16_t id, uint8_t *bytes, uint32_t n
 	return n;
 }
 
-void session_again(struct worker *w, uint16_t id, uint64_t now_ns)
+static void read_buffered(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	static uint8_t nothing[1]; /* a body may be due of which no byte is buffered */
 	struct session *s = &w->session[id];
 	struct reading in = { .bytes = s->in.base ? buf_bytes(&s->in) : nothing, .len = s->in.len };
 
-	if (s->phase == PHASE_ANSWER) {
-		session_result(w, id, now_ns);
-		return;
-	}
-	if (!is_reading(s))
-		return;
 	read_requests(w, id, &in, now_ns);
 	if (s->phase == PHASE_CLOSING)
 		return;
@@ -409,6 +318,16 @@ void session_again(struct worker *w, uint16_t id, uint64_t now_ns)
 	buf_drop(&w->pool, &s->in, in.used);
 	if (s->eof && is_reading(s) && !(s->lines & 1u << LINE_AGAIN))
 		session_close(w, id, now_ns); /* the rest of the request will never come */
+}
+
+void session_again(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	const struct session *s = &w->session[id];
+
+	if (is_writing(s))
+		answer_again(w, id, now_ns);
+	else if (is_reading(s))
+		read_buffered(w, id, now_ns);
 }
 
 void session_eof(struct worker *w, uint16_t id, uint64_t now_ns)

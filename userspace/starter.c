@@ -82,6 +82,7 @@ static struct worker_params worker_params_of(struct starter *st)
 		.mss6 = (uint16_t)(min_u64(st->nic.mtu, 1500) - 60),
 		.max_n = c->max_n,
 		.max_body = c->max_body,
+		.cache = c->cache,
 		.slice_us = c->slice_us,
 		.max_wait_ms = c->max_wait_ms,
 		.header_timeout_ms = c->header_timeout_ms,
@@ -347,6 +348,7 @@ static void hand_over(struct starter *st)
 		.mode = st->steer.mode,
 		.stats = st->steer.counters,
 		.stages = st->steer.stages,
+		.icmp = &st->steer.icmp,
 		.text = st->mode_text,
 	};
 	st->mode.state = STATE_ready;
@@ -395,6 +397,23 @@ static void summarize(struct starter *st)
 		stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
 }
 
+/* The I/O thread notes it in the mode; here it is told, once per change. */
+static void report_tx(struct starter *st)
+{
+	enum abi_proof tx = st->maps ? st->steer.mode->tx : st->mode.tx;
+
+	if (!st->rings || tx == st->mode.tx)
+		return;
+	st->mode.tx = tx;
+	if (tx == PROOF_proven)
+		say(st, "saker: %s: frames are sent again: the bypass serves", st->conf->ifname);
+	else
+		say(st,
+		    "saker: %s: nothing was sent for %d ms: new connections go to the kernel "
+		    "(a driver that hangs: ip link set dev %s down, then up)",
+		    st->conf->ifname, TX_STALL_MS, st->conf->ifname);
+}
+
 static void serve(struct starter *st, const sigset_t *signals)
 {
 	struct timespec second = { .tv_sec = 1 };
@@ -403,6 +422,7 @@ static void serve(struct starter *st, const sigset_t *signals)
 
 	do {
 		summarize(st);
+		report_tx(st);
 		sig = sigtimedwait(signals, NULL, &second);
 	} while (sig < 0 && (!st->conf->for_s || cpu_now_ns() < end_ns));
 	say(st, "saker: %s: stopping (%s)", st->conf->ifname,

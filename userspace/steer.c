@@ -22,8 +22,8 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",    "mode",    "counters",
-					 "stages", "summary", "xsks_map" };
+static const char *const map_names[] = { "config", "live",    "mode",     "counters",
+					 "stages", "summary", "xsks_map", "icmp_ring" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -338,7 +338,8 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
 	if (!s->live || !s->mode || !s->counters || !s->stages || !s->summary)
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
-	return 0;
+	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
+	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
 }
 
 static void unmap_block(void *at, size_t value, size_t entries)
@@ -354,6 +355,7 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
 	unmap_block(s->stages, sizeof *s->stages, ABI_THREADS);
 	unmap_block(s->summary, sizeof *s->summary, 1);
+	icmp_close(&s->icmp);
 }
 
 /* --- open to close ------------------------------------------------------------------ */

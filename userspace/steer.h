@@ -24,6 +24,7 @@
 #include "base.h"
 #include "abi.h"
 #include "conf.h"
+#include "icmp.h"
 
 struct steer {
 	/* mapped, writable; see abi.h for who writes what */
@@ -33,6 +34,7 @@ struct steer {
 	struct stage_block *stages;   /* a block for each I/O thread */
 	struct summary *summary;
 	unsigned counter_blocks;
+	struct icmp icmp; /* the I/O thread's, once it is handed over */
 
 	/* of steer.c */
 	const char *ifname;

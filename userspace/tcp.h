@@ -13,7 +13,8 @@
  *          sent and not yet acknowledged and what is still to be sent; worker
  *          appends (tcp_write, tcp_wrote), tcp drops.
  * Threads  One table per I/O thread.
- * Limits   max_conns slots, STUBS_MAX answers without connection waiting,
+ * Limits   max_conns slots, four ranges past a gap in one large block a connection,
+ *          half of the large blocks in all, STUBS_MAX answers without connection waiting,
  *          TIMEWAIT_MAX records. Each refusal is a verdict or a tally.
  * Units    now_ns is CLOCK_MONOTONIC, handed in; timestamps on the wire are ms.
  *
@@ -50,7 +51,9 @@ enum tcp_state {
 	X(syn) \
 	X(opened) \
 	X(accepted) \
-	X(early) X(stray) X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) \
+	X(early) \
+	X(stray) \
+	X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) X(too_many_gaps) \
 		X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) X(reset_in) X(no_buffer) \
 			X(timewait)
 
@@ -65,7 +68,10 @@ enum tcp_verdict {
 #define TCP_TALLY_LIST(X) \
 	X(stub_lost) \
 	X(retransmits) \
-	X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted)
+	X(recoveries) \
+	X(tail_probes) \
+	X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted) \
+		X(reneged) X(mtu_lowered) X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
 
 struct tcp_tally {
 #define X(name) uint64_t name;
@@ -87,12 +93,12 @@ struct tcp_params {
 /* What a segment means to the layer above. Slot TCP_NONE: nothing. */
 struct tcp_event {
 	uint16_t slot;
-	bool opened;  /* a new connection; its data, if any, follows in this event */
-	bool gone;    /* the slot is free again: the peer reset it, or all is done */
-	bool fin;     /* after these bytes the peer sends no more */
-	uint32_t len; /* new bytes in order, in the segment's frame */
-	const uint8_t *data;
-	uint64_t rtt_ns; /* a round trip was measured; 0: none */
+	bool opened; /* a new connection; its data, if any, follows in this event */
+	bool gone;   /* the slot is free again: the peer reset it, or all is done */
+	bool fin;    /* after these bytes the peer sends no more */
+	uint32_t len;
+	const uint8_t *data; /* new bytes in order, which may be overwritten */
+	uint64_t rtt_ns;     /* a round trip was measured; 0: none */
 };
 
 struct tcp;
@@ -110,6 +116,15 @@ enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t no
  * it has no room: the rest is not acknowledged and comes again). True: the
  * slot is gone now (FIN of a connection that had sent its own). */
 bool tcp_took(struct tcp *t, const struct tcp_event *ev, uint32_t n, uint64_t now_ns);
+
+/* Behind the bytes just taken stand more, which had come before: an event like
+ * tcp_input's, for tcp_took. Call until false, before the next tcp_input. */
+bool tcp_more(const struct tcp *t, uint16_t slot, struct tcp_event *ev);
+
+/* A router says that it could not pass on our segment of this flow that began with
+ * seq, and that mtu bytes is what it can (the IP header counts). */
+void tcp_mtu(struct tcp *t, const struct pkt_flow *flow, uint32_t seq, uint32_t mtu,
+	     uint64_t now_ns);
 
 /* Append to what is sent: n bytes were written behind buf_reserve(out[slot]). */
 void tcp_wrote(struct tcp *t, uint16_t slot, uint32_t n);

@@ -27,7 +27,7 @@ static void take_rtt(struct conn *c, uint64_t rtt_ns)
 
 /* --- a connection is born ---------------------------------------------------------- */
 
-static uint32_t initial_window(uint32_t mss)
+uint32_t tcp_initial_window(uint32_t mss)
 {
 	return (uint32_t)min_u64(10 * mss, max_u64(2 * mss, 14600)); /* RFC 6928 2 */
 }
@@ -55,7 +55,8 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 	c->rcv_nxt = c->ack_sent = seg->seq;
 	c->room = t->p.window;
 	c->rcv_adv = c->rcv_nxt + c->room;
-	c->cwnd = initial_window(c->mss);
+	c->cwnd = tcp_initial_window(c->mss);
+	c->loss.recover = c->snd_una;
 	c->ssthresh = UINT32_MAX;
 	c->rto_ns = TCP_RTO_FIRST_MS * (uint64_t)NS_PER_MS;
 	if (seg->has_ts) {
@@ -108,7 +109,10 @@ static enum tcp_verdict step_1_sequence(struct tcp *t, struct conn *c, const str
 	if (rst)
 		return TCP_out_of_window;
 	correct(t, c, seg, now_ns);
-	return seq_le(seg->seq + pkt_span(seg), c->rcv_nxt) ? TCP_duplicate : TCP_out_of_window;
+	if (!seq_le(seg->seq + pkt_span(seg), c->rcv_nxt))
+		return TCP_out_of_window;
+	reasm_twice(c, seg->seq, seg->seq + pkt_span(seg));
+	return TCP_duplicate;
 }
 
 /* --- steps 2 and 4: RST and SYN, with RFC 5961 3.2 and 4.2 ---------------------------- */
@@ -169,12 +173,11 @@ static void take_ack(struct tcp *t, struct conn *c, uint32_t ack, uint64_t now_n
 		c->rtt_start_ns = 0;
 	}
 	c->retries = 0;
-	grow_cwnd(c, n);
+	if (!c->loss.recovering)
+		grow_cwnd(c, n);
 	/* By a segment's worth, or all: who acknowledges byte by byte gains nothing. */
 	if (c->at_end_ns && (n >= c->mss || ack == c->snd_max))
 		c->at_end_ns = now_ns + TCP_LINGER_MS * (uint64_t)NS_PER_MS;
-	c->at_rtx_ns = 0;
-	tcp_start_timer(t, c, now_ns);
 	if (out->len)
 		tcp_mark(t, c, DUE_DATA);
 }
@@ -229,6 +232,8 @@ static bool fin_is_acked(const struct tcp *t, const struct conn *c)
 static enum tcp_verdict step_5_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg,
 				   uint64_t now_ns, struct tcp_event *ev)
 {
+	bool moved;
+
 	if (!(seg->flags & WIRE_ACK))
 		return TCP_bad_flags;
 	/* RFC 5961 5.2: from before the largest window, or never sent */
@@ -239,8 +244,14 @@ static enum tcp_verdict step_5_ack(struct tcp *t, struct conn *c, const struct p
 	c->silence = 0;
 	if (seq_lt(seg->ack, c->snd_una))
 		return pkt_span(seg) ? GO_ON : TCP_old_ack;
-	if (seq_gt(seg->ack, c->snd_una))
+	moved = seq_gt(seg->ack, c->snd_una);
+	if (moved)
 		take_ack(t, c, seg->ack, now_ns, ev);
+	loss_ack(t, c, seg, moved);
+	if (moved) { /* RFC 6298 5.3 */
+		c->at_rtx_ns = 0;
+		tcp_start_timer(t, c, now_ns);
+	}
 	take_window(t, c, seg, now_ns);
 	if (fin_is_acked(t, c))
 		take_fin_ack(t, c, now_ns, ev);
@@ -265,9 +276,11 @@ static enum tcp_verdict step_7_text(struct tcp *t, struct conn *c, const struct 
 		return TCP_accepted;
 	if (seq_gt(seg->seq, c->rcv_nxt)) {
 		tcp_mark(t, c, DUE_ACK); /* RFC 5681 4.2: at once */
-		return TCP_out_of_order;
+		return reasm_keep(t, c, seg);
 	}
 	skip = (uint32_t)min_u64(c->rcv_nxt - seg->seq, seg->len);
+	if (skip)
+		reasm_twice(c, seg->seq, seg->seq + skip);
 	window = c->rcv_adv - c->rcv_nxt;
 	ev->data = seg->data + skip;
 	ev->len = seg->len - skip;
@@ -295,6 +308,7 @@ static void schedule_ack(struct tcp *t, struct conn *c, uint32_t n, uint64_t now
 
 static bool step_8_fin(struct tcp *t, struct conn *c, uint64_t now_ns)
 {
+	reasm_free(t, c); /* nothing counts behind a FIN */
 	c->rcv_nxt++;
 	if (seq_lt(c->rcv_adv, c->rcv_nxt))
 		c->rcv_adv = c->rcv_nxt;
@@ -319,6 +333,10 @@ bool tcp_took(struct tcp *t, const struct tcp_event *ev, uint32_t n, uint64_t no
 	c->rcv_nxt += n;
 	if (n)
 		schedule_ack(t, c, n, now_ns);
+	if (c->reasm) {
+		reasm_passed(t, c, n == ev->len);
+		tcp_mark(t, c, DUE_ACK); /* RFC 5681 4.2: a gap was filled, or a part of it */
+	}
 	return ev->fin && n == ev->len && step_8_fin(t, c, now_ns);
 }
 
@@ -366,14 +384,15 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 	return true;
 }
 
-/* Data that brings the right cookie, but is not the first behind its SYN. */
+/* A segment that brings the right cookie, but is not the first behind its SYN. A
+ * bare one may overtake data: the answer to a second SYN-ACK does. */
 static bool is_early(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
 {
 	struct pkt_seg first = { .ack = seg->ack };
 	struct cookie_options o;
 	uint32_t isn;
 
-	if (!seg->len || !early_find(t, hash, now_ns, &isn))
+	if (!early_find(t, hash, now_ns, &isn))
 		return false;
 	first.seq = isn + 1;
 	return seq_gt(seg->seq, first.seq) && tcp_cookie_check(t, &first, hash, now_ns, &o);

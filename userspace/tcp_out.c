@@ -96,10 +96,22 @@ void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns)
 	bool in_flight = c->snd_una != c->snd_max;
 	bool shut_out = !in_flight && t->p.out[tcp_slot(t, c)].len;
 
+	uint64_t probe_after = loss_probe_after(c), after = backed_off(c);
+
 	if (c->at_rtx_ns || (!in_flight && !shut_out))
 		return;
-	c->at_rtx_ns = now_ns + backed_off(c);
+	c->loss.probe_next = probe_after && probe_after < after;
+	c->at_rtx_ns = now_ns + (c->loss.probe_next ? probe_after : after);
 	tcp_arm(t, c);
+}
+
+/* RFC 8985 7.3: the last segment again, without a verdict on the others. */
+static void probe_tail(struct tcp *t, struct conn *c)
+{
+	c->loss.probe_next = false;
+	c->loss.probed = true;
+	c->rtt_start_ns = 0; /* Karn */
+	tcp_mark(t, c, DUE_TAIL);
 }
 
 bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns)
@@ -107,6 +119,11 @@ bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns)
 	uint32_t in_flight = c->snd_max - c->snd_una;
 
 	c->at_rtx_ns = 0;
+	if (c->loss.probe_next) {
+		probe_tail(t, c);
+		tcp_start_timer(t, c, now_ns);
+		return true;
+	}
 	if (c->retries < UINT8_MAX)
 		c->retries++;
 	if (!c->snd_wnd) {
@@ -117,7 +134,8 @@ bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns)
 		if (c->retries > TCP_RETRIES)
 			return false;
 		if (c->retries == 1) /* RFC 5681 3.1 (4): once for a loss */
-			c->ssthresh = (uint32_t)max_u64(in_flight / 2, 2u * c->mss);
+			c->ssthresh = loss_halved(c);
+		loss_timeout(c);
 		c->cwnd = c->mss;
 		c->snd_nxt = c->snd_una;
 		c->rtt_start_ns = 0; /* Karn: an ACK now could be of either */
@@ -162,26 +180,87 @@ static void fill_segment(struct tcp *t, struct conn *c, uint64_t now_ns, struct 
 		.ts_val = tcp_timestamp(c->ts_offset, now_ns),
 		.ts_ecr = c->ts_recent,
 	};
+	reasm_say(c, s);
 	c->ack_sent = c->rcv_nxt;
 	c->at_ack_ns = 0;
 	c->full_segs = 0;
 	c->due &= (uint8_t)~DUE_ACK;
 }
 
-/* Bytes that may go in one segment now. Small ones only when nothing is in
+static uint32_t left_of(uint32_t window, uint32_t used)
+{
+	return window > used ? window - used : 0;
+}
+
+/* New bytes that may go in one segment now. Small ones only when nothing is in
  * flight or all that is left goes (RFC 9293 3.8.6.2.1). */
 static uint32_t data_now(const struct conn *c, uint32_t sent, uint32_t unsent)
 {
-	uint32_t window = (uint32_t)min_u64(c->snd_wnd, c->cwnd);
-	uint32_t usable = window > sent ? window - sent : 0;
-	uint32_t len = (uint32_t)min_u64(min_u64(unsent, c->mss), usable);
+	uint32_t peer = left_of(c->snd_wnd, sent), net = left_of(c->cwnd, loss_pipe(c));
+	uint32_t len = (uint32_t)min_u64(min_u64(unsent, c->mss), min_u64(peer, net));
 
 	if (sent && len < unsent && len < c->mss && len < c->snd_wnd_max / 2)
 		return 0;
 	return len;
 }
 
-/* Book what leaves: sequence numbers, retransmissions, the timed segment. */
+/* The octets from seq on as a segment: of out[], and our FIN if they reach it.
+ * Returns how many there are in it. */
+static uint32_t fill_data(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s,
+			  uint32_t seq, uint32_t octets)
+{
+	const struct buf *out = &t->p.out[tcp_slot(t, c)];
+	uint32_t offset = seq - c->snd_una, unsent = left_of(out->len, offset), room;
+
+	fill_segment(t, c, now_ns, s);
+	room = c->mss - (s->sack_count ? 4u + 8u * s->sack_count : 0);
+	s->seq = seq;
+	s->len = (uint32_t)min_u64(min_u64(octets, unsent), room);
+	s->data = s->len ? buf_bytes(out) + offset : NULL;
+	if (s->len && s->len == unsent)
+		s->flags |= WIRE_PSH;
+	if (octets > s->len && s->len == unsent) {
+		s->flags |= WIRE_FIN;
+		c->fin_sent = true;
+	}
+	c->data_sent_ns = now_ns;
+	return pkt_span(s);
+}
+
+/* Holes first. */
+static bool output_again(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
+{
+	uint32_t seq, octets;
+
+	if (!loss_next(c, &seq, &octets))
+		return false;
+	/* The first one always goes (RFC 6675 5 (4.3)). */
+	if (seq != c->snd_una && left_of(c->cwnd, loss_pipe(c)) < c->mss)
+		return false;
+	c->loss.rxt_nxt = seq + fill_data(t, c, now_ns, s, seq, octets);
+	t->tally.retransmits++;
+	c->at_rtx_ns = 0;
+	tcp_start_timer(t, c, now_ns);
+	return true;
+}
+
+static bool output_tail(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
+{
+	uint32_t in_flight = c->snd_max - c->snd_una;
+	uint32_t octets = (uint32_t)min_u64(in_flight, c->mss), fits;
+
+	c->due &= (uint8_t)~DUE_TAIL;
+	if (!octets)
+		return false; /* acknowledged meanwhile */
+	fits = fill_data(t, c, now_ns, s, c->snd_max - octets, octets);
+	if (fits < octets) /* SACK blocks take room: the end it is, not the middle */
+		fill_data(t, c, now_ns, s, c->snd_max - fits, fits);
+	t->tally.retransmits++;
+	t->tally.tail_probes++;
+	return true;
+}
+
+/* Book new octets, or those that go back to the network after a time-out. */
 static void sent_now(struct tcp *t, struct conn *c, uint32_t span, uint64_t now_ns)
 {
 	if (seq_lt(c->snd_nxt, c->snd_max))
@@ -189,7 +268,7 @@ static void sent_now(struct tcp *t, struct conn *c, uint32_t span, uint64_t now_
 	c->snd_nxt += span;
 	if (seq_gt(c->snd_nxt, c->snd_max)) {
 		c->snd_max = c->snd_nxt;
-		if (!c->rtt_start_ns && !c->retries) {
+		if (!c->rtt_start_ns && !c->retries && !c->loss.recovering) {
 			c->rtt_start_ns = now_ns;
 			c->rtt_seq = c->snd_nxt;
 		}
@@ -197,38 +276,41 @@ static void sent_now(struct tcp *t, struct conn *c, uint32_t span, uint64_t now_
 	tcp_start_timer(t, c, now_ns);
 }
 
+/* RFC 5681 4.1: after a pause the network's state is not known any more. */
+static void restart_idle(struct conn *c, uint64_t now_ns)
+{
+	if (c->snd_una == c->snd_max && c->data_sent_ns && now_ns - c->data_sent_ns > c->rto_ns)
+		c->cwnd = (uint32_t)min_u64(c->cwnd, tcp_initial_window(c->mss));
+}
+
 static bool output_data(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
 {
 	const struct buf *out = &t->p.out[tcp_slot(t, c)];
-	uint32_t sent = c->snd_nxt - c->snd_una;
-	uint32_t unsent = out->len > sent ? out->len - sent : 0;
-	uint32_t len = data_now(c, sent, unsent);
-	bool fin = state_flags[c->state] & WIRE_FIN && len == unsent && sent <= out->len;
+	uint32_t sent = c->snd_nxt - c->snd_una, unsent = left_of(out->len, sent), len, span;
+	bool fin;
 
+	if (output_again(t, c, now_ns, s))
+		return true;
+	restart_idle(c, now_ns);
+	len = data_now(c, sent, unsent);
+	fin = state_flags[c->state] & WIRE_FIN && len == unsent && sent <= out->len;
 	if (!len && !fin) {
 		c->due &= (uint8_t)~DUE_DATA;
 		tcp_start_timer(t, c, now_ns);
 		return false;
 	}
-	fill_segment(t, c, now_ns, s);
-	s->seq = c->snd_nxt;
-	s->len = len;
-	s->data = len ? buf_bytes(out) + sent : NULL;
-	if (len && len == unsent)
-		s->flags |= WIRE_PSH;
-	if (fin) {
-		s->flags |= WIRE_FIN;
-		c->fin_sent = true;
-	}
-	if (len == unsent)
+	span = fill_data(t, c, now_ns, s, c->snd_nxt, len + fin);
+	if (span == unsent + fin)
 		c->due &= (uint8_t)~DUE_DATA;
-	sent_now(t, c, len + fin, now_ns);
+	sent_now(t, c, span, now_ns);
 	return true;
 }
 
 static bool output_conn(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
 {
 	if (c->due & DUE_DATA && output_data(t, c, now_ns, s))
+		return true;
+	if (c->due & DUE_TAIL && output_tail(t, c, now_ns, s))
 		return true;
 	if (c->due & DUE_PROBE) {
 		/* A byte that was acknowledged long ago: the peer must answer with

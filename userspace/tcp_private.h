@@ -2,9 +2,11 @@
 /*
  * tcp_private.h - the connection record, for tcp_*.c and their tests
  *
- * Model    Four files, four nouns: tcp_table (slots, lookup, TIME-WAIT, timers),
- *          tcp_cookie (the stateless handshake), tcp_in (what a segment does to
- *          a connection), tcp_out (what is due).
+ * Model    A file a noun: tcp_table (slots, lookup, TIME-WAIT, timers), tcp_cookie
+ *          (the stateless handshake), tcp_in (what a segment does to a
+ *          connection), tcp_reasm (what came past a gap, and SACK that we send),
+ *          tcp_out (what is due), tcp_loss (what is lost, and SACK that comes),
+ *          tcp_mtu (what routers say of the path).
  */
 #ifndef TCP_PRIVATE_H
 #define TCP_PRIVATE_H
@@ -18,6 +20,23 @@ enum tcp_due_bits {
 	DUE_DATA = 1,  /* bytes or FIN may be sent */
 	DUE_ACK = 2,   /* an ACK must go now */
 	DUE_PROBE = 4, /* zero-window probe */
+	DUE_TAIL = 8,  /* tail loss probe */
+};
+
+/* --- tcp_loss.c: what is lost and sent again --- */
+enum { LOSS_RANGES = 6 }; /* 12 segments fill a large block: six holes at most */
+
+struct loss {
+	struct {
+		uint32_t left, right;
+	} sacked[LOSS_RANGES]; /* in order, apart from each other, above snd_una */
+	uint32_t recover;      /* recovery ends when this is acknowledged; none begins before */
+	uint32_t rxt_nxt;      /* sent again up to here in this recovery */
+	uint8_t count;
+	uint8_t dup_acks;
+	bool recovering;
+	bool probe_next; /* the timer that runs is the probe's, not the time-out */
+	bool probed;     /* the tail was sent again; nothing new was acknowledged since */
 };
 
 struct conn {
@@ -57,12 +76,16 @@ struct conn {
 	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
 	uint64_t rto_ns;             /* without back-off */
 	uint64_t corrected_ns;       /* when a wrong segment without data was last answered */
+	uint64_t data_sent_ns;       /* when data left last */
+	struct loss loss;
+	struct reasm *reasm;              /* what came past a gap; NULL: there is none */
+	uint32_t twice_left, twice_right; /* came again, to be said in the next ACK */
 	/* deadlines, 0 is none; the wheel has the earliest */
 	uint64_t at_rtx_ns; /* retransmission or, with a shut window, probe */
 	uint64_t at_ack_ns; /* delayed ACK */
 	uint64_t at_end_ns; /* half-closed for too long */
 };
-_Static_assert(sizeof(struct conn) <= 256, "10,000 connections in 16 MB");
+_Static_assert(sizeof(struct conn) <= 384, "10,000 connections in 16 MB");
 
 /* A connection that is over but whose last segments may still be under way.
  * The key is a keyed hash of the flow: 64 bits that no stranger can collide. */
@@ -102,6 +125,7 @@ struct tcp {
 	struct early *early;
 	struct wheel_entry *entries;
 	struct wheel wheel;
+	unsigned reasms; /* connections with a gap */
 	/* answers that belong to no connection: a ring */
 	struct pkt_seg stub[STUBS_MAX];
 	unsigned stub_head, stub_count;
@@ -152,6 +176,36 @@ struct cookie_options {
 };
 bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 		      uint64_t now_ns, struct cookie_options *o);
+
+/* --- tcp_in.c --- */
+uint32_t tcp_initial_window(uint32_t mss);
+
+/* --- tcp_loss.c --- */
+/* An ACK was accepted; moved: snd_una has, take_ack has been called. Before the
+ * window is taken. */
+void loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool moved);
+/* The next hole to send again: len octets, the FIN among them, or false. */
+bool loss_next(const struct conn *c, uint32_t *seq, uint32_t *len);
+/* Octets that are under way, for the congestion window. */
+uint32_t loss_pipe(const struct conn *c);
+/* What ssthresh becomes when a loss is seen. */
+uint32_t loss_halved(const struct conn *c);
+/* When to probe the tail, from now; 0: no probe, the time-out. */
+uint64_t loss_probe_after(const struct conn *c);
+void loss_timeout(struct conn *c);
+
+/* --- tcp_reasm.c --- */
+/* Keep a segment past a gap: out_of_order, or why not. */
+enum tcp_verdict reasm_keep(struct tcp *t, struct conn *c, const struct pkt_seg *seg);
+/* rcv_nxt has moved over some of it; not all_taken: what is next is forgotten,
+ * for the layer above has no room, or has overwritten it. c->reasm is there. */
+void reasm_passed(struct tcp *t, struct conn *c, bool all_taken);
+void reasm_free(struct tcp *t, struct conn *c);
+/* These came twice: a D-SACK block (RFC 2883). */
+void reasm_twice(struct conn *c, uint32_t left, uint32_t right);
+/* Put the SACK blocks into a segment; c->mss does not count them. */
+void reasm_say(struct conn *c, struct pkt_seg *s);
+void reasm_check(const struct tcp *t, const struct conn *c);
 
 /* --- tcp_out.c --- */
 /* Stub answers that need no connection. */

@@ -120,6 +120,7 @@ void tcp_free(struct tcp *t, struct conn *c)
 		link = &t->conn[*link].hash_next;
 	*link = c->hash_next;
 	buf_free(t->p.pool, &t->p.out[slot]);
+	reasm_free(t, c);
 	wheel_set(&t->wheel, slot, 0);
 	reset_slot(c);
 	c->hash_next = t->free;
@@ -311,15 +312,20 @@ static void check_conn(const struct tcp *t, const struct conn *c)
 	must(seq_le(c->rcv_nxt, c->rcv_adv));
 	must(!c->due || c->queued);
 	must(c->snd_una == c->snd_max || c->at_rtx_ns);
+	if (c->reasm)
+		reasm_check(t, c);
 }
 
 void tcp_check(const struct tcp *t)
 {
-	unsigned live = 0, idle = 0, due = 0;
+	unsigned live = 0, idle = 0, due = 0, reasms = 0;
 
 	for (uint32_t b = 0; b <= t->bucket_mask; b++)
-		for (uint16_t i = t->bucket[b]; i != TCP_NONE; i = t->conn[i].hash_next, live++)
+		for (uint16_t i = t->bucket[b]; i != TCP_NONE; i = t->conn[i].hash_next, live++) {
 			check_conn(t, &t->conn[i]);
+			reasms += t->conn[i].reasm != NULL;
+		}
+	must(reasms == t->reasms);
 	for (uint16_t i = t->free; i != TCP_NONE; i = t->conn[i].hash_next, idle++)
 		must(t->conn[i].state == TCP_FREE && !t->p.out[i].base);
 	must(live == t->count && live + idle == t->p.max_conns);

@@ -3,11 +3,14 @@
 
 /* --- memory ------------------------------------------------------------------------ */
 
-/* A head must fit, and a body with the chunk lines that are not yet undone. */
+/* A head must fit, and a body with the chunk lines that are not yet undone, or with
+ * the head of the answer that it becomes. And behind them a segment more: the window
+ * opens by whole segments only (RFC 9293 3.8.6.2.2), and must not shut before the end. */
 static unsigned large_size(const struct worker_params *p)
 {
-	return (unsigned)round_up(max_u64(HTTP_HEAD_MAX, p->max_body + 1024), 64);
+	return (unsigned)round_up(max_u64(HTTP_HEAD_MAX, p->max_body + 1024) + FRAME_ROOM, 64);
 }
+_Static_assert(HTTP_REPLY_HEAD_MAX <= 1024, "an echo fits");
 
 static unsigned small_count(const struct worker_params *p)
 {
@@ -35,7 +38,7 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 }
 
 struct layout {
-	size_t session, out, entries, lane, tcp, pool, end;
+	size_t session, out, entries, lane, tcp, cache, pool, end;
 };
 
 static struct layout layout_of(const struct worker_params *p)
@@ -49,7 +52,8 @@ static struct layout layout_of(const struct worker_params *p)
 	l.entries = l.out + round_up(n * sizeof(struct buf), 64);
 	l.lane = l.entries + round_up(n * sizeof(struct wheel_entry), lane_align());
 	l.tcp = l.lane + round_up(lane_footprint(), 64);
-	l.pool = l.tcp + round_up(tcp_footprint(&tp), 64);
+	l.cache = l.tcp + round_up(tcp_footprint(&tp), 64);
+	l.pool = l.cache + (p->cache ? round_up(cache_footprint(p->cache), 64) : 0);
 	l.end = l.pool + buf_pool_footprint(small_count(p), large_count(p), large_size(p));
 	return l;
 }
@@ -84,6 +88,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
 	tp = tcp_params_of(w, p);
 	w->tcp = tcp_init(base + l.tcp, &tp, now_ns);
+	w->cache = p->cache ? cache_init(base + l.cache, p->cache, p->secret) : NULL;
 	wheel_init(&w->wheel, (struct wheel_entry *)(base + l.entries), now_ns);
 	for (int i = 0; i < LINES; i++)
 		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
@@ -165,9 +170,9 @@ static void follow_room(struct worker *w, uint16_t id)
 	tcp_room(w->tcp, id, (uint32_t)(buf_most(&w->pool) - w->session[id].in.len));
 }
 
-/* Hand the bytes and the FIN of a segment to the session, and tell tcp how many
- * were taken. False: not all. */
-static bool deliver(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns,
+/* Hand bytes and FIN to the session, and tell tcp how many were taken. False:
+ * not all. */
+static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns,
 		    uint64_t now_ns)
 {
 	struct session *s = &w->session[ev->slot];
@@ -178,15 +183,48 @@ static bool deliver(struct worker *w, const struct tcp_event *ev, uint64_t stamp
 		s->pop_ns = now_ns;
 		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);
 	}
-	if (tcp_took(w->tcp, ev, n, now_ns)) {
+	if (tcp_took(w->tcp, ev, n, now_ns))
 		session_end(w, ev->slot);
-		return true;
-	}
-	if (ev->fin && n == ev->len)
+	else if (ev->fin && n == ev->len)
 		session_eof(w, ev->slot, now_ns);
-	if (s->phase != PHASE_FREE)
-		follow_room(w, ev->slot);
 	return n == ev->len;
+}
+
+/* What a segment brings, and what stands behind it, if it fills a gap. False:
+ * not all of the segment was taken. */
+static bool deliver(struct worker *w, struct tcp_event *ev, uint64_t stamp_ns, uint64_t now_ns)
+{
+	uint16_t id = ev->slot;
+	bool taken = hand_up(w, ev, stamp_ns, now_ns);
+
+	while (tcp_more(w->tcp, id, ev))
+		hand_up(w, ev, stamp_ns, now_ns);
+	if (w->session[id].phase != PHASE_FREE)
+		follow_room(w, id);
+	return taken;
+}
+
+/* The table is full: who asks for nothing and has been silent longest, of those at
+ * hand, gives its place, so that idle connections cannot shut everybody out. */
+static bool evict_idle(struct worker *w, uint64_t now_ns)
+{
+	uint16_t longest = WORKER_NONE;
+	uint64_t first_ns = now_ns + (w->p.idle_timeout_ms - EVICT_IDLE_MS) * (uint64_t)NS_PER_MS;
+
+	for (unsigned i = 0; i < EVICT_LOOK; i++) {
+		uint16_t id = w->hand = (uint16_t)((w->hand + 1u) % w->p.max_conns);
+
+		if (session_is_idle(w, id) && w->wheel.entry[id].at < first_ns) {
+			first_ns = w->wheel.entry[id].at;
+			longest = id;
+		}
+	}
+	if (longest == WORKER_NONE)
+		return false;
+	count(w, STATS_http_idle_evicted);
+	tcp_abort(w->tcp, longest);
+	session_end(w, longest);
+	return true;
 }
 
 void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns)
@@ -201,6 +239,8 @@ void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_n
 	if (parsed > PKT_bad_option)
 		return;
 	verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
+	if (unlikely(verdict == TCP_table_full) && evict_idle(w, now_ns))
+		verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
 	if (ev.opened)
 		session_open(w, ev.slot, now_ns);
 	if (ev.rtt_ns)
@@ -210,6 +250,15 @@ void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_n
 	else if ((ev.len || ev.fin) && !deliver(w, &ev, stamp_ns, now_ns))
 		verdict = TCP_no_buffer;
 	count(w, tcp_counter[verdict]);
+}
+
+void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns)
+{
+	struct pkt_flow flow = { .remote_port = e->remote_port, .local_port = e->local_port };
+
+	memcpy(flow.remote, e->remote, sizeof flow.remote);
+	memcpy(flow.local, e->local, sizeof flow.local);
+	tcp_mtu(w->tcp, &flow, e->seq, e->mtu, now_ns);
 }
 
 /* --- requests to lanes, timers ---------------------------------------------------------------- */
@@ -238,7 +287,7 @@ static bool admit(struct worker *w, uint16_t id, uint64_t now_ns)
 	if (!lane_put(w->lane, &job)) {
 		if (now_ns - s->parsed_ns <= w->p.max_wait_ms * (uint64_t)NS_PER_MS)
 			return false;
-		session_refuse(w, id, HTTP_busy, now_ns);
+		answer_busy(w, id, now_ns);
 		return true;
 	}
 	s->phase = PHASE_LANE;
@@ -322,7 +371,7 @@ void worker_answer(struct worker *w, uint64_t now_ns)
 		s->hash = r.hash;
 		s->result_ns = now_ns;
 		record(w, STAGE_compute, s->lane_ns, now_ns);
-		session_result(w, (uint16_t)r.tag, now_ns);
+		answer_result(w, (uint16_t)r.tag, now_ns);
 	}
 }
 

@@ -10,6 +10,7 @@
  *          so answers keep their order. One turn:
  *
  *            worker_frame    pkt, tcp, http of each received frame
+ *            worker_mtu      what routers say of the path
  *            worker_read     http of each read of a kernel socket
  *            worker_admit    requests to lanes; timers
  *            worker_compute  a slice of lane work
@@ -20,7 +21,7 @@
  *          caller's and may be reused as soon as the call returns.
  * Threads  One worker per I/O thread; it is the one writer of its stats and
  *          stage blocks.
- * Limits   max_conns + max_socks sessions; see limits.h.
+ * Limits   max_conns + max_socks sessions, cache results; see limits.h.
  * Units    now_ns is CLOCK_MONOTONIC, read by the caller between the parts of a
  *          turn, so that each stage has its own time.
  */
@@ -40,6 +41,7 @@ struct worker_params {
 	uint8_t secret[16];  /* random */
 	uint64_t max_n;
 	uint32_t max_body;
+	uint32_t cache; /* results kept; 0: none */
 	uint32_t slice_us;
 	uint32_t max_wait_ms;
 	uint32_t header_timeout_ms, body_timeout_ms, idle_timeout_ms;
@@ -66,6 +68,9 @@ void worker_set_mode(struct worker *w, const char *mode); /* kept by reference *
 
 /* A received frame; may be written to. stamp_ns: when XDP saw it, 0 if unknown. */
 void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns);
+
+/* A router could not pass on one of our segments. */
+void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns);
 
 void worker_admit(struct worker *w, uint64_t now_ns);
 void worker_compute(struct worker *w);

@@ -2,15 +2,17 @@
 /*
  * worker_private.h - the worker's own records, for worker.c and session.c
  *
- * Model    worker.c walks the stages; session.c is one client's conversation:
- *          bytes to requests, results to answers.
+ * Model    worker.c walks the stages; session.c and answer.c are one client's
+ *          conversation: bytes to requests, requests and results to answers.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
+ *              \______________________ ECHO __/
  */
 #ifndef WORKER_PRIVATE_H
 #define WORKER_PRIVATE_H
 
+#include "cache.h"
 #include "hist.h"
 #include "http.h"
 #include "pkt.h"
@@ -26,6 +28,7 @@ enum session_phase {
 	PHASE_WAIT, /* a whole request, for a lane */
 	PHASE_LANE,
 	PHASE_ANSWER,  /* a result, for room in the output */
+	PHASE_ECHO,    /* a body, the first bytes of `in`, for the same */
 	PHASE_CLOSING, /* nothing more will be written; what comes is discarded */
 };
 
@@ -51,7 +54,11 @@ struct session {
 	bool eof;           /* the peer sends no more */
 	bool request_begun; /* the first byte of a request has come */
 	bool told_continue;
-	bool unsent; /* an answer was written, none of its bytes has left yet */
+	bool unsent;   /* an answer was written, none of its bytes has left yet */
+	uint8_t cache; /* enum http_cache, of the request in hand */
+	/* bytes of the body in PHASE_ECHO; what progress is measured from: bytes of
+	 * body that had come, or of answer that had not left, when the deadline was set */
+	uint32_t echo_len, mark;
 	uint16_t next[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
@@ -67,6 +74,7 @@ struct worker {
 	unsigned sessions; /* max_conns + max_socks */
 	struct tcp *tcp;
 	struct lane *lane;
+	struct cache *cache; /* NULL: none */
 	struct buf_pool pool;
 	struct buf *out; /* one for each session; tcp drops from its own */
 	struct session *session;
@@ -74,6 +82,7 @@ struct worker {
 	struct line line[LINES];
 	uint16_t sock_free; /* list through next[LINE_SOCK] */
 	unsigned socks;
+	uint16_t hand; /* where the search for an idle session goes on */
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */
 	/* nanoseconds that 1024 rounds took, lately */
@@ -104,6 +113,14 @@ static inline void record(struct worker *w, enum stage stage, uint64_t from_ns, 
 		hist_record((struct hist *)w->p.stages + stage, to_ns - from_ns);
 }
 
+/* Between requests, with nothing to send: nobody would miss it. */
+static inline bool session_is_idle(const struct worker *w, uint16_t id)
+{
+	const struct session *s = &w->session[id];
+
+	return s->phase == PHASE_HEAD && !s->request_begun && !s->in.len && !w->out[id].len;
+}
+
 /* --- worker.c --- */
 void line_put(struct worker *w, enum session_line which, uint16_t id);
 
@@ -117,11 +134,32 @@ uint32_t session_bytes(struct worker *w, uint16_t id, uint8_t *bytes, uint32_t n
 void session_eof(struct worker *w, uint16_t id, uint64_t now_ns);
 /* Parse what is buffered, or try an answer again. */
 void session_again(struct worker *w, uint16_t id, uint64_t now_ns);
-/* The lane is done, or will not be had. */
-void session_result(struct worker *w, uint16_t id, uint64_t now_ns);
-void session_refuse(struct worker *w, uint16_t id, enum http_fault fault, uint64_t now_ns);
 void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns);
 /* Our last byte is written: FIN follows. */
 void session_close(struct worker *w, uint16_t id, uint64_t now_ns);
+/* Its answer is written: on to the next request. */
+void session_next(struct worker *w, uint16_t id, uint64_t now_ns);
+/* Nothing happens until the peer takes what is in the output, or asks again. */
+void session_await(struct worker *w, uint16_t id, uint64_t now_ns);
+
+/* --- answer.c --- */
+/* Room for a short answer, or NULL; those below that say so need it. */
+uint8_t *answer_room(struct worker *w, uint16_t id);
+/* 100 Continue; the room is there. */
+void answer_continue(struct worker *w, uint16_t id);
+/* Refuse the request in hand; the room is there. keep: the message was read to
+ * its end, so the next one can be found. */
+void answer_refuse(struct worker *w, uint16_t id, enum http_fault fault, const char *detail,
+		   bool keep, uint64_t now_ns);
+/* The request is whole and right, and the room is there: answer, or to a lane. */
+void answer_request(struct worker *w, uint16_t id, uint64_t now_ns);
+/* A body, back to whom it came from. False: the output has no room for it. */
+bool answer_echo(struct worker *w, uint16_t id, const uint8_t *body, size_t len, uint64_t now_ns);
+/* The lane is done, or will not be had. */
+void answer_result(struct worker *w, uint16_t id, uint64_t now_ns);
+void answer_busy(struct worker *w, uint16_t id, uint64_t now_ns);
+/* No room for the answer: wait for it in that phase, and try again. */
+void answer_wait(struct worker *w, uint16_t id, enum session_phase phase, uint64_t now_ns);
+void answer_again(struct worker *w, uint16_t id, uint64_t now_ns);
 
 #endif

@@ -45,6 +45,8 @@ struct fixture {
 #define PASS(why) XDP_PASS, STATS_xdp_pass_##why
 #define OURS XDP_REDIRECT, STATS_xdp_redirected
 #define STRAY XDP_DROP, STATS_xdp_drop_stray
+#define ODD(why) XDP_DROP, STATS_xdp_drop_##why
+#define EXT(...) .v6 = true, .exts = sizeof((uint8_t[]){ __VA_ARGS__ }), .ext = { __VA_ARGS__ }
 #define ACK WIRE_ACK
 #define SYN WIRE_SYN
 #define FIN WIRE_FIN
@@ -63,15 +65,19 @@ static const struct fixture fixtures[] = {
 	{ "UDP to our port", { .proto = 17 }, UP, PASS(proto) },
 	{ "UDP, fragment", { .proto = 17, .frag = WIRE_IP4_MF }, UP, PASS(proto) },
 	{ "ICMPv6 (ND)", { .v6 = true, .proto = 58 }, UP, PASS(proto) },
-	{ "IPv6, hop-by-hop header", { .v6 = true, .proto = FRAME_PROTO_0 }, UP, PASS(proto) },
-	{ "IPv6, routing header", { .v6 = true, .proto = 43 }, UP, PASS(proto) },
-	{ "IPv6, fragment header", { .v6 = true, .proto = 44 }, UP, PASS(proto) },
-	{ "IPv6, destination options", { .v6 = true, .proto = 60 }, UP, PASS(proto) },
-	{ "first fragment", { .flags = ACK, .frag = WIRE_IP4_MF }, UP, PASS(fragment) },
 	{ "later fragment", { .flags = ACK, .frag = 100 }, UP, PASS(fragment) },
-	{ "fragment and options", { .frag = 1, .ihl = 6 }, UP, PASS(fragment) },
-	{ "IPv4 options", { .flags = ACK, .ihl = 6 }, UP, PASS(options) },
-	{ "IPv4 options, all", { .flags = ACK, .ihl = 15 }, UP, PASS(options) },
+	{ "later fragment and options", { .frag = 1, .ihl = 6 }, UP, PASS(fragment) },
+	{ "middle fragment", { .frag = WIRE_IP4_MF | 1 }, UP, PASS(fragment) },
+	{ "IPv6, later fragment", { EXT(44), .frag = 8 }, UP, PASS(fragment) },
+	{ "IPv6, middle fragment", { EXT(44), .frag = 8 | 1 }, UP, PASS(fragment) },
+	{ "IPv6, UDP behind options", { EXT(60), .proto = 17 }, UP, PASS(proto) },
+	{ "IPv6, encrypted (ESP)", { .v6 = true, .proto = 50 }, UP, PASS(proto) },
+	{ "IPv6, seven extension headers", { EXT(0, 60, 43, 60, 60, 60, 60) }, UP, PASS(proto) },
+	{ "options, other port", { .flags = ACK, .ihl = 6, .port = 22 }, UP, PASS(port) },
+	{ "first fragment, other port", { .frag = WIRE_IP4_MF, .port = 22 }, UP, PASS(port) },
+	{ "IPv6, options, other port", { EXT(60), .port = 22 }, UP, PASS(port) },
+	{ "options, other MAC", { .ihl = 6, .other_mac = true }, UP, PASS(mac) },
+	{ "options, address not served", { .ihl = 6, .other_addr = true }, NARROW, PASS(addr) },
 	{ "IHL 4", { .flags = ACK, .ihl = 4 }, UP, PASS(short) },
 	{ "version 5 in an IPv4 frame", { .flags = ACK, .version = 5 }, UP, PASS(short) },
 	{ "version 4 in an IPv6 frame", { .v6 = true, .flags = ACK, .version = 4 }, UP, PASS(short) },
@@ -114,6 +120,31 @@ static const struct fixture fixtures[] = {
 	{ "IPv6 alone is served, IPv6", { .v6 = true, .flags = SYN }, NARROW6, OURS },
 	{ "heartbeat in the future", { .flags = ACK }, UP_AHEAD, OURS },
 
+	/* ours, but not plain: the kernel would answer with RST */
+	{ "IPv4 options", { .flags = ACK, .ihl = 6 }, UP, ODD(options) },
+	{ "IPv4 options, all", { .flags = ACK, .ihl = 15 }, UP, ODD(options) },
+	{ "IPv4 options, SYN", { .flags = SYN, .ihl = 6 }, UP, ODD(options) },
+	{ "IPv4 options in a VLAN", { .tag = { WIRE_TYPE_VLAN }, .ihl = 6 }, UP, ODD(options) },
+	{ "first fragment", { .flags = ACK, .frag = WIRE_IP4_MF }, UP, ODD(fragment) },
+	{ "first fragment and options", { .frag = WIRE_IP4_MF, .ihl = 6 }, UP, ODD(fragment) },
+	{ "first fragment that ends behind the ports",
+	  { .frag = WIRE_IP4_MF, .length_off = 8 - 24 }, UP, ODD(fragment) },
+	{ "IPv6, hop-by-hop header", { EXT(0), .flags = ACK }, UP, ODD(options) },
+	{ "IPv6, routing header", { EXT(43), .flags = ACK }, UP, ODD(options) },
+	{ "IPv6, destination options", { EXT(60), .flags = ACK }, UP, ODD(options) },
+	{ "IPv6, long options", { EXT(60), .ext_len = 7, .flags = ACK }, UP, ODD(options) },
+	{ "IPv6, all extension headers", { EXT(0, 60, 43, 44, 60, 60) }, UP, ODD(options) },
+	{ "IPv6, options in a VLAN", { .tag = { WIRE_TYPE_VLAN }, EXT(60) }, UP, ODD(options) },
+	{ "IPv6, a fragment of one", { EXT(44), .flags = ACK }, UP, ODD(options) },
+	{ "IPv6, first fragment", { EXT(44), .frag = 1, .flags = ACK }, UP, ODD(fragment) },
+	{ "IPv6, first fragment, options", { EXT(0, 44), .frag = 1 }, UP, ODD(fragment) },
+	{ "IPv6, first fragment that ends behind the ports",
+	  { EXT(44), .frag = 1, .length_off = 8 - 24 }, UP, ODD(fragment) },
+	{ "options, not ready, SYN", { .flags = SYN, .ihl = 6 }, UNREADY, PASS(unready) },
+	{ "options, not ready, data", { .flags = ACK, .ihl = 6 }, UNREADY, STRAY },
+	{ "first fragment, stalled", { .flags = ACK, .frag = WIRE_IP4_MF }, STALLED, STRAY },
+	{ "options, stalled for long", { .flags = ACK, .ihl = 6 }, STALLED_LONG, PASS(stalled) },
+
 	/* ours, and nobody there */
 	{ "no socket for the queue, SYN", { .flags = SYN }, NO_SOCKET, PASS(queue) },
 	{ "no socket for the queue, data", { .flags = ACK }, NO_SOCKET, PASS(queue) },
@@ -137,6 +168,8 @@ static const struct fixture fixtures[] = {
 
 #undef PASS
 #undef STRAY
+#undef ODD
+#undef EXT
 #undef OURS
 
 #endif

@@ -14,7 +14,6 @@
 #include "wire.h"
 
 enum { FRAME_PORT = 8080, FRAME_CLIENT_PORT = 40000, FRAME_DATA = 4, FRAME_MAX = 256 };
-enum { FRAME_PROTO_0 = 256 }; /* protocol 0: since 0 stands for TCP */
 
 static const uint8_t frame_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
 static const uint8_t frame_client_mac[6] = { 0x02, 0, 0, 0, 0, 0x02 };
@@ -32,7 +31,10 @@ struct frame {
 	bool other_mac;  /* destination MAC of somebody else */
 	bool other_addr; /* destination address of somebody else */
 	uint16_t port;   /* another destination port */
-	uint16_t frag;   /* IPv4 flags and offset */
+	uint16_t frag;   /* IPv4 flags and offset; offset and M of IPv6 fragment headers */
+	uint8_t exts;    /* IPv6 extension headers */
+	uint8_t ext[8];  /* their kinds */
+	uint8_t ext_len; /* their length as it stands in them: in 8 bytes behind the first */
 	uint8_t ihl;     /* IPv4 header length in words; above 5: options */
 	uint8_t version; /* another IP version */
 	int length_off;  /* add to the IP length */
@@ -78,16 +80,34 @@ static inline size_t frame_ip4(uint8_t *at, const struct frame *f, size_t payloa
 	return header;
 }
 
+/* Each says what the next one is; *next is where the first of them is named. */
+static inline size_t frame_exts(uint8_t *next, uint8_t *at, const struct frame *f)
+{
+	uint8_t *start = at;
+	for (int i = 0; i < f->exts; i++) {
+		bool fragment = f->ext[i] == WIRE_IP6_FRAGMENT;
+		*next = f->ext[i];
+		next = at;
+		if (fragment)
+			put_be16(at + 2, f->frag);
+		else
+			at[1] = f->ext_len;
+		at += fragment ? 8 : 8 + 8 * f->ext_len;
+	}
+	*next = f->proto ? (uint8_t)f->proto : WIRE_PROTO_TCP;
+	return (size_t)(at - start);
+}
+
 static inline size_t frame_ip6(uint8_t *at, const struct frame *f, size_t payload)
 {
+	size_t exts = frame_exts(at + 6, at + 40, f);
 	at[0] = (uint8_t)((f->version ? f->version : 6) << 4);
-	put_be16(at + 4, (uint16_t)((int)payload + f->length_off));
-	at[6] = f->proto ? (uint8_t)f->proto : WIRE_PROTO_TCP;
+	put_be16(at + 4, (uint16_t)((int)(exts + payload) + f->length_off));
 	at[7] = 64;
 	memcpy(at + 8, f->src ? f->src : frame_client6, 16);
 	memcpy(at + 24, f->dst ? f->dst : frame_addr6, 16);
 	at[39] ^= f->other_addr ? 0x80 : 0;
-	return 40;
+	return 40 + exts;
 }
 
 /* Checksums stay zero: the program does not look at them. Returns the length. */

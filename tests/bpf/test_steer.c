@@ -22,10 +22,12 @@
 #include <unistd.h>
 #include "tap.h"
 #include "fixtures.h"
+#include "icmp.h"
+#include "icmp_fixtures.h"
 #include "steer.skel.h"
 
 _Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first");
-enum { XDP_COUNTERS = STATS_rx_frames };
+enum { XDP_COUNTERS = STATS_icmp_told, OUR_COUNTERS = STATS_rx_frames };
 enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
 
 static const char *const counter_names[] = {
@@ -49,6 +51,7 @@ static struct {
 	struct steer_config told;
 	struct stats_block *counters;
 	uint32_t blocks;
+	struct icmp icmp;
 	int xsk;
 } dut = { .xsk = -1 };
 
@@ -65,6 +68,7 @@ static void unload(void)
 	if (dut.counters)
 		munmap(dut.counters, dut.blocks * sizeof *dut.counters);
 	dut.counters = NULL;
+	icmp_close(&dut.icmp);
 	steer_bpf__destroy(dut.skel);
 	dut.skel = NULL;
 }
@@ -84,7 +88,9 @@ static int load(const struct steer_config *told)
 	dut.told = *told;
 	dut.counters = mmap(NULL, dut.blocks * sizeof *dut.counters, PROT_READ, MAP_SHARED,
 			    bpf_map__fd(dut.skel->maps.counters), 0);
-	return dut.counters == MAP_FAILED ? -errno : 0;
+	if (dut.counters == MAP_FAILED)
+		return -errno;
+	return icmp_open(&dut.icmp, bpf_map__fd(dut.skel->maps.icmp_ring));
 }
 
 static void set_slot(uint32_t queue, bool filled)
@@ -150,14 +156,15 @@ struct outcome {
 	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
 	uint32_t meta;    /* bytes of metadata in front */
 	struct steer_meta stamp;
-	bool intact; /* behind it, the frame as it was */
+	bool intact;         /* behind it, the frame as it was */
+	uint64_t told, lost; /* by how much icmp_told and icmp_lost rose */
 };
 
-static void sum_counters(uint64_t sum[XDP_COUNTERS])
+static void sum_counters(uint64_t sum[OUR_COUNTERS])
 {
-	memset(sum, 0, XDP_COUNTERS * sizeof *sum);
+	memset(sum, 0, OUR_COUNTERS * sizeof *sum);
 	for (uint32_t b = ABI_THREADS; b < dut.blocks; b++)
-		for (uint32_t i = 0; i < XDP_COUNTERS; i++)
+		for (uint32_t i = 0; i < OUR_COUNTERS; i++)
 			sum[i] += ((volatile uint64_t *)&dut.counters[b])[i];
 }
 
@@ -176,7 +183,7 @@ static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
 static struct outcome run(const uint8_t *frame, size_t length)
 {
 	uint8_t out[FRAME_MAX + 64];
-	uint64_t before[XDP_COUNTERS], after[XDP_COUNTERS];
+	uint64_t before[OUR_COUNTERS], after[OUR_COUNTERS];
 	struct xdp_md ctx_in = { .data_end = (uint32_t)length }, ctx_out = { .data = 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
 		    .data_out = out, .data_size_out = sizeof out, .ctx_in = &ctx_in,
@@ -190,6 +197,8 @@ static struct outcome run(const uint8_t *frame, size_t length)
 	sum_counters(after);
 	o.verdict = opts.retval;
 	o.counter = only_risen(before, after);
+	o.told = after[STATS_icmp_told] - before[STATS_icmp_told];
+	o.lost = after[STATS_icmp_lost] - before[STATS_icmp_lost];
 	o.meta = ctx_out.data - ctx_out.data_meta;
 	o.intact = opts.data_size_out == o.meta + length && !memcmp(out + o.meta, frame, length);
 	memcpy(&o.stamp, out, sizeof o.stamp);
@@ -214,7 +223,7 @@ static void show(const struct outcome *o)
 static bool judged_by_header(enum stats_index counter)
 {
 	return counter == STATS_xdp_pass_other || counter == STATS_xdp_pass_proto ||
-	       counter == STATS_xdp_pass_fragment || counter == STATS_xdp_pass_options;
+	       counter == STATS_xdp_pass_fragment;
 }
 
 /* Cut inside the datagram it passes: as short, or for what its start already
@@ -253,6 +262,82 @@ static void test_fixture(const struct fixture *f)
 		printf("#   cut at %zu of %zu\n", cut, length);
 		show(&o);
 	}
+}
+
+/* --- ICMP errors ----------------------------------------------------------------- */
+
+static struct icmp_event event_of(const struct icmp_fixture *x)
+{
+	bool v6 = x->outer.v6;
+	struct icmp_event e = { .remote_port = FRAME_CLIENT_PORT,
+				.local_port = FRAME_PORT,
+				.seq = QUOTED_SEQ,
+				.mtu = x->mtu,
+				.family = v6 ? 6 : 4 };
+	map_addr4(e.local, frame_addr4);
+	map_addr4(e.remote, frame_client4);
+	if (v6) {
+		memcpy(e.local, frame_addr6, 16);
+		memcpy(e.remote, frame_client6, 16);
+	}
+	return e;
+}
+
+/* Passed, and told or not; what was told is what the router quoted. */
+static bool icmp_agrees(const struct icmp_fixture *x, const struct outcome *o, bool told)
+{
+	struct icmp_event e, want = event_of(x);
+	bool came = icmp_take(&dut.icmp, &e);
+	return o->verdict == XDP_PASS && !o->meta && o->intact && o->counter < STATS_COUNT &&
+	       o->told == told && !o->lost && came == told &&
+	       (!told || !memcmp(&e, &want, sizeof e));
+}
+
+static void test_icmp(const struct icmp_fixture *x)
+{
+	uint8_t frame[FRAME_MAX];
+	size_t length = icmp_build(frame, x), cut = length, whole = length - x->outer.pad;
+	if (enter(x->in, false)) {
+		ok(false, "ICMP: %s: program and maps", x->name);
+		return;
+	}
+	struct outcome o = run(frame, length);
+	if (!ok(icmp_agrees(x, &o, x->told), "ICMP: %s: %s", x->name,
+		x->told ? "told" : "not told"))
+		show(&o);
+	bool good = true;
+	while (good && --cut >= CUT_MIN) {
+		o = run(frame, cut);
+		good = icmp_agrees(x, &o, x->told && cut >= whole - x->more);
+	}
+	if (!ok(good, "ICMP: %s: cut at every length", x->name))
+		printf("#   cut at %zu of %zu\n", cut, length);
+}
+
+/* Nobody takes: the ring fills, the rest is counted; when it is empty it goes on. */
+static void test_icmp_full(void)
+{
+	enum { FIT = ICMP_RING_BYTES / (8 + sizeof(struct icmp_event)), MORE = 30 };
+	uint8_t frame[FRAME_MAX];
+	size_t length = icmp_build(frame, &icmp_fixtures[0]);
+	struct icmp_event e, want = event_of(&icmp_fixtures[0]);
+	must(!enter(UP, false));
+	for (unsigned round = 0; round < 3; round++) {
+		uint64_t told = 0, lost = 0, taken = 0, right = 0;
+		for (unsigned i = 0; i < FIT + MORE; i++) {
+			struct outcome o = run(frame, length);
+			told += o.told;
+			lost += o.lost;
+		}
+		while (icmp_take(&dut.icmp, &e)) {
+			taken++;
+			right += !memcmp(&e, &want, sizeof e);
+		}
+		ok(told + 1 >= FIT && told + lost == FIT + MORE,
+		   "ICMP: a full ring loses the rest");
+		ok(taken == told && right == told, "ICMP: and all that was told is there");
+	}
+	ok(!icmp_pending(&dut.icmp), "ICMP: nothing is left");
 }
 
 static void test_stamp(void)
@@ -344,6 +429,21 @@ static struct frame with(struct frame f, uint8_t flags)
 	return f;
 }
 
+static struct frame with_options(struct frame f)
+{
+	if (!f.v6)
+		f.ihl = 6;
+	f.ext[f.exts++] = WIRE_IP6_DESTINATION;
+	return f;
+}
+
+static struct frame first_fragment(struct frame f)
+{
+	f.frag = f.v6 ? WIRE_IP6_MORE : WIRE_IP4_MF;
+	f.ext[f.exts++] = WIRE_IP6_FRAGMENT;
+	return f;
+}
+
 #define PASS(why) XDP_PASS, STATS_xdp_pass_##why
 #define OURS XDP_REDIRECT, STATS_xdp_redirected
 #define STRAY XDP_DROP, STATS_xdp_drop_stray
@@ -361,6 +461,14 @@ static void test_established(const struct kernel *k)
 	expect(k, "its FIN", with(f, FIN | ACK), UP, true, PASS(kernel));
 	expect(k, "its RST", with(f, RST), UP, true, PASS(kernel));
 	expect(k, "SYN on it", with(f, SYN), UP, true, PASS(kernel));
+	expect(k, "its data with options", with_options(f), UP, true, PASS(kernel));
+	expect(k, "the same when the kernel is said to have none", with_options(f), UP, false,
+	       PASS(kernel));
+	expect(k, "its first fragment", first_fragment(f), UP, false, PASS(kernel));
+	expect(k, "options of nobody", with_options(other), UP, false, XDP_DROP,
+	       STATS_xdp_drop_options);
+	expect(k, "first fragment of nobody", first_fragment(other), UP, true, XDP_DROP,
+	       STATS_xdp_drop_fragment);
 	expect(k, "data of nobody", other, UP, true, OURS);
 	expect(k, "a new SYN", with(other, SYN), UP, true, OURS);
 	expect(k, "its data when the kernel is said to have none", f, UP, false, OURS);
@@ -442,6 +550,9 @@ int main(void)
 	}
 	for (size_t i = 0; i < array_size(fixtures); i++)
 		test_fixture(&fixtures[i]);
+	for (size_t i = 0; i < array_size(icmp_fixtures); i++)
+		test_icmp(&icmp_fixtures[i]);
+	test_icmp_full();
 	test_stamp();
 	test_kernel(false);
 	test_kernel(true);

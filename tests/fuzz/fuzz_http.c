@@ -58,7 +58,8 @@ static void answer(const struct outcome *o, const uint8_t *data)
 	uint8_t *to = malloc(HTTP_ANSWER_MAX); /* ASan has the last word */
 
 	if (o->body == HTTP_WHOLE && route_head(&o->h, data, MAX_N, &ask, &why) &&
-	    (o->h.method != HTTP_POST || route_body(&o->h, body, o->len, MAX_N, &ask, &why))) {
+	    (ask.path != ROUTE_COMPUTE || o->h.method != HTTP_POST ||
+	     route_body(&o->h, body, o->len, MAX_N, &ask, &why))) {
 		must(ask.path < ROUTE_NONE && ask.n <= MAX_N &&
 		     !(ask.seed >> 32 >> (ask.alg ? 32 : 0)));
 		http_write_hash(to, &r, lane_alg_name(ask.alg), lane_alg_bits(ask.alg), ask.n,

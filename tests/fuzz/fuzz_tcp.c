@@ -3,9 +3,10 @@
  * A script for two connections that were opened in good order: eight bytes a
  * step, {what, flags, sequence16, ack16, length and more16}. Segments count from
  * where the connection stands, so that most of them hit. Invariants besides
- * tcp_check: exactly what was taken is acknowledged, nothing leaves beyond the
- * peer's largest window or to anybody else, a RST is never answered, and what
- * leaves ends.
+ * tcp_check: bytes come up in order, each the one of its number; exactly what was
+ * taken is acknowledged; SACK names what lies past it and was sent; nothing leaves
+ * beyond the peer's largest window or to anybody else, a RST is never answered,
+ * and what leaves ends.
  */
 #include "tap.h"
 #include "tcp_private.h"
@@ -17,12 +18,11 @@ enum { CONNS = 2, PEERS = 3, OUT_MAX = 4096, TURN_MAX = STUBS_MAX + CONNS * (OUT
 static struct tcp *t;
 static struct buf_pool pool;
 static struct buf out[CONNS];
-static uint8_t blocks[BUF_SMALL + OUT_MAX]; /* too few */
+static _Alignas(8) uint8_t blocks[BUF_SMALL + OUT_MAX]; /* too few */
 static uint64_t now;
 
 static struct pkt_seg segment(unsigned peer, unsigned flags)
 {
-	static const uint8_t zeros[65536];
 	struct pkt_seg s = { .flow = { .remote = { [10] = 255, 255, 10, 0, 0, 2 },
 				       .local = { [10] = 255, 255, 10, 0, 0, 1 },
 				       .remote_port = (uint16_t)(1000 + peer),
@@ -30,8 +30,7 @@ static struct pkt_seg segment(unsigned peer, unsigned flags)
 			     .link.vlan = PKT_UNTAGGED,
 			     .flags = (uint8_t)flags,
 			     .wscale = PKT_NO_SCALE,
-			     .window = 3000,
-			     .data = zeros };
+			     .window = 3000 };
 	return s;
 }
 
@@ -48,6 +47,10 @@ static void leave(struct pkt_seg *last)
 			const struct conn *c = &t->conn[slot];
 			must(!memcmp(&s.flow, &c->flow, sizeof s.flow) && s.ack == c->rcv_nxt);
 			must(s.window == c->rcv_adv - c->rcv_nxt);
+			must(c->sack_ok || !s.sack_count);
+			for (unsigned i = 0; i < s.sack_count; i++)
+				must(s.sack[i].left != s.sack[i].right &&
+				     seq_le(s.sack[i].right, c->rcv_adv));
 			must(!s.len || s.seq + s.len - c->snd_una <= c->snd_wnd_max);
 		}
 		pkt_emit(&s, frame, sizeof frame);
@@ -56,12 +59,29 @@ static void leave(struct pkt_seg *last)
 	}
 }
 
-static void enter(const struct pkt_seg *s, unsigned take_less)
+/* Takes some, and spoils what it does not. */
+static void take(const struct tcp_event *ev, unsigned take_less)
 {
+	uint32_t before = t->conn[ev->slot].rcv_nxt, n = take_less ? ev->len / take_less : ev->len;
+
+	must(ev->len <= t->conn[ev->slot].rcv_adv - before);
+	for (uint32_t i = 0; i < ev->len; i++)
+		must(ev->data[i] == (uint8_t)(before + i));
+	if (ev->len > n)
+		memset((uint8_t *)ev->data + n, 0xdb, ev->len - n);
+	if (!tcp_took(t, ev, n, now))
+		must(t->conn[ev->slot].rcv_nxt == before + n + (ev->fin && n == ev->len));
+}
+
+static void enter(struct pkt_seg *s, unsigned take_less)
+{
+	static uint8_t data[65536];
 	bool due = tcp_due(t);
 	struct tcp_event ev;
-	uint32_t before, n;
 
+	for (uint32_t i = 0; i < s->len; i++)
+		data[i] = (uint8_t)(s->seq + i);
+	s->data = data;
 	tcp_input(t, s, now, &ev);
 	tcp_check(t);
 	if (s->flags & WIRE_RST && !due) /* challenge ACKs are for RSTs inside the window only */
@@ -69,11 +89,9 @@ static void enter(const struct pkt_seg *s, unsigned take_less)
 	if (ev.slot == TCP_NONE || ev.gone || (!ev.len && !ev.fin))
 		return;
 	must(!ev.len || (ev.data >= s->data && ev.data + ev.len <= s->data + s->len));
-	before = t->conn[ev.slot].rcv_nxt;
-	must(ev.len <= t->conn[ev.slot].rcv_adv - before);
-	n = take_less ? ev.len / take_less : ev.len;
-	if (!tcp_took(t, &ev, n, now))
-		must(t->conn[ev.slot].rcv_nxt == before + n + (ev.fin && n == ev.len));
+	do
+		take(&ev, take_less);
+	while (tcp_more(t, ev.slot, &ev));
 	tcp_check(t);
 }
 
@@ -83,6 +101,7 @@ static void handshake(unsigned peer)
 
 	s.mss = peer ? 100 : 1460;
 	s.has_ts = peer;
+	s.sack_ok = true;
 	s.seq = (uint32_t)-peer * 3;
 	enter(&s, 0);
 	leave(&last);
@@ -90,6 +109,7 @@ static void handshake(unsigned peer)
 	s.seq++;
 	s.ack = last.seq + 1;
 	s.mss = 0;
+	s.sack_ok = false;
 	enter(&s, 0);
 	leave(&last);
 }
@@ -120,6 +140,8 @@ static void step(const uint8_t b[8])
 	case 3:
 		if (c->state != TCP_FREE && b[1] == 3)
 			tcp_abort(t, slot);
+		else if (b[1] == 5)
+			tcp_mtu(t, &c->flow, s.ack, be16(b + 6) % 1600, now);
 		else if (c->state != TCP_FREE)
 			tcp_room(t, slot, be16(b + 6));
 		break;

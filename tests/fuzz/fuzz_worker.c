@@ -5,7 +5,7 @@
  * belongs to it: a segment with bytes of the input as data, in order or not,
  * an ACK of what was seen or not, a FIN, a RST, time. Invariants: worker_check
  * after each step; frames are valid and go to a client; a RST is not answered by
- * one; no more is acknowledged than was sent.
+ * one; no more is acknowledged than was sent, nor named in SACK blocks.
  */
 #include "pkt.h"
 #include "tap.h"
@@ -40,6 +40,7 @@ static void start(void)
 		.mss6 = 1440,
 		.max_n = 1000,
 		.max_body = 2000,
+		.cache = 2,
 		.slice_us = 5,
 		.max_wait_ms = 10,
 		.header_timeout_ms = 1000,
@@ -74,6 +75,9 @@ static void heard(const uint8_t *frame, size_t len)
 		c->rcv_nxt = s.seq + 1;
 	else
 		must(!(s.flags & WIRE_ACK) || seq_le(s.ack, c->snd_max));
+	for (unsigned i = 0; i < s.sack_count; i++)
+		must(seq_lt(s.sack[i].left, s.sack[i].right) &&
+		     seq_le(s.sack[i].right, c->snd_max));
 	if (s.seq == c->rcv_nxt && !(s.flags & WIRE_SYN))
 		c->rcv_nxt += pkt_span(&s);
 }
@@ -107,6 +111,7 @@ static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const u
 		.window = window,
 		.wscale = PKT_NO_SCALE,
 		.mss = flags & WIRE_SYN ? 1460 : 0,
+		.sack_ok = flags & WIRE_SYN && who,
 	};
 	struct client *c = &rig.client[who];
 	uint8_t frame[2048];

@@ -25,7 +25,7 @@ static const uint64_t late = 5 * NS_PER_MS; /* a tick of the wheel and a bit */
 static struct tcp *t;
 static struct buf_pool pool;
 static struct buf out[CONNS];
-static uint8_t blocks[CONNS * BUF_SMALL + CONNS * 16384];
+static _Alignas(8) uint8_t blocks[CONNS * BUF_SMALL + CONNS * 16384];
 static uint8_t bytes[65536]; /* what segments carry */
 static uint64_t now;
 static struct tcp_event ev;
@@ -117,8 +117,13 @@ static inline enum tcp_verdict feed(struct pkt_seg s)
 {
 	enum tcp_verdict v = tcp_input(t, &s, now, &ev);
 
-	if (ev.slot != TCP_NONE && !ev.gone && (ev.len || ev.fin))
-		ev.gone = tcp_took(t, &ev, ev.len, now);
+	if (ev.slot != TCP_NONE && !ev.gone && (ev.len || ev.fin)) {
+		struct tcp_event more = ev;
+
+		do
+			ev.gone = tcp_took(t, &more, more.len, now);
+		while (tcp_more(t, ev.slot, &more));
+	}
 	tcp_check(t);
 	return v;
 }

@@ -196,6 +196,56 @@ static void test_random(void)
 	is_home("random run");
 }
 
+/* --- a block changes hands ------------------------------------------------------- */
+
+static void test_give(void)
+{
+	struct buf from = { 0 }, to = { 0 };
+	uint8_t bytes[LARGE_SIZE], *at;
+
+	fresh();
+	for (unsigned i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)(i * 7);
+	buf_append(&pool, &from, bytes, 3000);
+	buf_reserve(&pool, &to, 10);
+	at = buf_give(&pool, &from, 2500, 100, &to);
+	ok(at == buf_bytes(&to) && !to.len, "the place in front is told, nothing is in it yet");
+	buf_commit(&to, 2600);
+	ok(!memcmp(at + 100, bytes, 2500), "the bytes are behind it");
+	ok(from.len == 500 && !memcmp(buf_bytes(&from), bytes + 2500, 500), "the rest stays");
+	buf_free(&pool, &to);
+
+	buf_append(&pool, &from, bytes, 1000);
+	buf_drop(&pool, &from, 500);
+	at = buf_give(&pool, &from, 1000, 100, &to);
+	ok(at && !memcmp(at + 100, bytes, 1000) && !from.base,
+	   "without a rest, bytes need not move");
+	is(to.off, 400, "where there is room before them");
+	buf_commit(&to, 1100);
+	buf_free(&pool, &to);
+	is_home("given away");
+}
+
+static void test_give_refused(void)
+{
+	struct buf from = { 0 }, to = { 0 }, other[SMALL + LARGE] = { 0 };
+	uint8_t bytes[LARGE_SIZE] = { 1, 2, 3 };
+	unsigned taken = 0;
+
+	fresh();
+	buf_append(&pool, &from, bytes, LARGE_SIZE);
+	ok(!buf_give(&pool, &from, LARGE_SIZE, 1, &to), "no room in front: refused");
+	while (taken < SMALL + LARGE && buf_append(&pool, &other[taken], bytes, 1))
+		taken++;
+	ok(!buf_give(&pool, &from, 2000, 50, &to), "no block for the rest: refused");
+	ok(from.len == LARGE_SIZE && !memcmp(buf_bytes(&from), bytes, LARGE_SIZE) && !to.base,
+	   "and nothing has changed");
+	for (unsigned i = 0; i < taken; i++)
+		buf_free(&pool, &other[i]);
+	buf_free(&pool, &from);
+	is_home("refused");
+}
+
 int main(void)
 {
 	test_growth();
@@ -203,6 +253,8 @@ int main(void)
 	test_reserve_unused();
 	test_untouched();
 	test_random();
+	test_give();
+	test_give_refused();
 	free(memory);
 	return done();
 }

@@ -73,6 +73,48 @@ static void test_hash(void)
 	is(length, strlen(strstr(got, "\r\n\r\n") + 4), "and Content-Length is right");
 }
 
+static void test_cache(void)
+{
+	static const char *const want[] = {
+		[HTTP_CACHE_NONE] = "Content-Length: 19\r\n\r\n",
+		[HTTP_CACHE_HIT] = "Content-Length: 19\r\nX-Saker-Cache: hit\r\n\r\n",
+		[HTTP_CACHE_MISS] = "Content-Length: 19\r\nX-Saker-Cache: miss\r\n\r\n",
+	};
+	struct http_reply r = plain;
+	uint8_t *to = (uint8_t *)answer;
+
+	for (unsigned i = 0; i < array_size(want); i++) {
+		r.cache = (uint8_t)i;
+		fresh();
+		ok(strstr(sealed(http_write_hash(to, &r, "mix64", 64, 1, 1, 1, true)), want[i]),
+		   "the cache is told of: %u", i);
+	}
+}
+
+static void test_echo(void)
+{
+	struct http_reply r = plain;
+	uint8_t *to = (uint8_t *)answer;
+
+	fresh();
+	is_str(sealed(http_write_echo(to, &r, 1048576)),
+	       "HTTP/1.1 200 OK\r\nDate: " DATE "\r\nContent-Type: text/plain\r\n"
+	       "Content-Length: 1048576\r\n\r\n",
+	       "the head of an echo");
+	/* the longest head of all */
+	r = (struct http_reply){ .date = DATE,
+				 .cache = HTTP_CACHE_MISS,
+				 .timed = true,
+				 .parse_ns = UINT64_MAX,
+				 .wait_ns = UINT64_MAX,
+				 .compute_ns = UINT64_MAX };
+	fresh();
+	ok(strlen(sealed(http_write_fault(to, &r, HTTP_head_long, NULL, ""))) -
+			   strlen(strstr(answer, "\r\n\r\n") + 4) <=
+		   HTTP_REPLY_HEAD_MAX - sizeof "Allow: GET, HEAD, POST, OPTIONS",
+	   "every head has room in HTTP_REPLY_HEAD_MAX");
+}
+
 static void test_timing(void)
 {
 	static const struct {
@@ -210,6 +252,8 @@ static void test_date(void)
 int main(void)
 {
 	test_hash();
+	test_cache();
+	test_echo();
 	test_timing();
 	test_connection();
 	test_faults();

@@ -70,6 +70,12 @@ static void test_paths(void)
 		{ "GET", "/compute?", HTTP_none, ROUTE_COMPUTE },
 		{ "GET", "/%63omput%65", HTTP_none, ROUTE_COMPUTE },
 		{ "GET", "http://b/compute?n=1", HTTP_none, ROUTE_COMPUTE },
+		{ "GET", "/echo", HTTP_none, ROUTE_ECHO },
+		{ "HEAD", "/echo?n=x&n=%zz", HTTP_none, ROUTE_ECHO },
+		{ "POST", "http://b/echo", HTTP_none, ROUTE_ECHO },
+		{ "OPTIONS", "/echo", HTTP_none, ROUTE_ECHO },
+		{ "PUT", "/echo", HTTP_bad_method, 0 },
+		{ "GET", "/echo/", HTTP_not_found, 0 },
 		{ "GET", "/healthz?x", HTTP_none, ROUTE_HEALTHZ },
 		{ "HEAD", "/healthz", HTTP_none, ROUTE_HEALTHZ },
 		{ "OPTIONS", "/healthz", HTTP_none, ROUTE_HEALTHZ },
@@ -108,6 +114,7 @@ static void test_paths(void)
 			printf("#   got %s\n", http_fault_name(got));
 	}
 	is_str(route_allow(ROUTE_COMPUTE), "GET, HEAD, POST, OPTIONS", "what /compute allows");
+	is_str(route_allow(ROUTE_ECHO), "GET, HEAD, POST, OPTIONS", "what /echo allows");
 	is_str(route_allow(ROUTE_HEALTHZ), "GET, HEAD, OPTIONS", "what /healthz allows");
 	is_str(route_allow(ROUTE_SERVER), "GET, HEAD, POST, OPTIONS", "what the server allows");
 }

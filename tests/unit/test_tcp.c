@@ -522,7 +522,7 @@ static void test_timestamps(void)
 	is(feed(seg(WIRE_ACK, 10, 0, 10)), TCP_accepted,
 	   "without the option: let through (gvisor#11536)");
 	is(c->ts_recent, 1, "and nothing learned");
-	is(feed(stamped(seg(WIRE_RST, 20, 0, 0), 0)), TCP_reset_in,
+	is(feed(stamped(seg(WIRE_RST, 25, 0, 0), 0)), TCP_reset_in,
 	   "RST is not judged by PAWS (5.2)");
 }
 

@@ -261,11 +261,21 @@ static void server_gone(struct flow *f)
 	f->closed = true;
 }
 
+static void server_take(struct flow *f, const struct tcp_event *ev)
+{
+	uint32_t take = chance(90) ? ev->len : (uint32_t)(random_next() % (ev->len + 1));
+
+	for (uint32_t i = 0; i < take; i++)
+		wrong_ask += f->got >= f->ask_len || ev->data[i] != f->ask[f->got], f->got++;
+	f->peer_fin |= ev->fin && take == ev->len;
+	if (tcp_took(t, ev, take, now))
+		server_gone(f);
+}
+
 static void server_input(struct pkt_seg *s)
 {
 	struct flow *f = flow_at(&s->flow);
 	struct tcp_event ev;
-	uint32_t take;
 
 	tcp_input(t, s, now, &ev);
 	tcp_check(t);
@@ -284,14 +294,11 @@ static void server_input(struct pkt_seg *s)
 		server_gone(f);
 		return;
 	}
-	take = chance(90) ? ev.len : (uint32_t)(random_next() % (ev.len + 1));
-	for (uint32_t i = 0; i < take; i++)
-		wrong_ask += f->got >= f->ask_len || ev.data[i] != f->ask[f->got], f->got++;
 	if (!ev.len && !ev.fin)
 		return;
-	f->peer_fin |= ev.fin && take == ev.len;
-	if (tcp_took(t, &ev, take, now))
-		server_gone(f);
+	do
+		server_take(f, &ev);
+	while (tcp_more(t, ev.slot, &ev));
 	tcp_check(t);
 }
 
@@ -403,7 +410,7 @@ static unsigned free_blocks(const struct buf_list *l)
 
 static void setup(void)
 {
-	static uint8_t blocks[CONNS * BUF_SMALL + CONNS * LARGE_SIZE];
+	static _Alignas(8) uint8_t blocks[CONNS * BUF_SMALL + CONNS * LARGE_SIZE];
 	struct tcp_params p = { .max_conns = CONNS,
 				.mss4 = 1460,
 				.mss6 = 1440,

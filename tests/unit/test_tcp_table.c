@@ -86,8 +86,10 @@ static const struct {
 	enum tcp_verdict want;
 	unsigned answer; /* flags of it, 0: none */
 } strays[] = {
-	{ "ACK that is no cookie", WIRE_ACK, 1, TCP_stray, WIRE_RST },
-	{ "FIN that is no cookie", WIRE_ACK | WIRE_FIN, 1, TCP_stray, WIRE_RST },
+	{ "ACK that is no cookie", WIRE_ACK, -1, TCP_stray, WIRE_RST },
+	{ "FIN that is no cookie", WIRE_ACK | WIRE_FIN, -1, TCP_stray, WIRE_RST },
+	{ "ACK that overtook the cookie", WIRE_ACK, 1, TCP_early, 0 },
+	{ "FIN that overtook the cookie", WIRE_ACK | WIRE_FIN, 1, TCP_early, 0 },
 	{ "SYN and ACK", WIRE_SYN | WIRE_ACK, 0, TCP_stray, WIRE_RST },
 	{ "RST", WIRE_RST, 0, TCP_stray_rst, 0 },
 	{ "RST and ACK of a cookie", WIRE_RST | WIRE_ACK, 0, TCP_stray_rst, 0 },

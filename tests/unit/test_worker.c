@@ -4,111 +4,7 @@
  * clients, the responder itself. Through the interface of kernel sockets, which
  * needs no frames; the last part over frames.
  */
-#include "pkt.h"
-#include "tap.h"
-#include "wire.h"
-#include "worker.h"
-
-enum { CONNS = 4, SOCKS = 200, LARGE = BUF_LARGE_MIN };
-
-static struct stats_block stats;
-static struct stage_block stages;
-static struct worker *w;
-static uint64_t now;
-
-static void start(void)
-{
-	static void *memory;
-	static size_t size;
-	struct worker_params p = {
-		.max_conns = CONNS,
-		.max_socks = SOCKS,
-		.mss4 = 1460,
-		.mss6 = 1440,
-		.max_n = N_MAX_DEFAULT,
-		.max_body = 16384,
-		.slice_us = 50,
-		.max_wait_ms = 100,
-		.header_timeout_ms = 1000,
-		.body_timeout_ms = 2000,
-		.idle_timeout_ms = 5000,
-		.stats = &stats,
-		.stages = &stages,
-	};
-
-	if (!memory) {
-		size = round_up(worker_footprint(&p), 64);
-		memory = aligned_alloc(64, size);
-	}
-	memset(memory, 0, size);
-	memset(&stats, 0, sizeof stats);
-	memset(&stages, 0, sizeof stages);
-	now = NS_PER_S;
-	w = worker_init(memory, &p, now);
-}
-
-static void turn(void)
-{
-	worker_admit(w, now);
-	worker_compute(w);
-	now += 50 * NS_PER_US;
-	worker_answer(w, now);
-	worker_check(w);
-}
-
-static void pass_ms(unsigned ms)
-{
-	for (unsigned i = 0; i < ms; i += 5) {
-		now += 5 * NS_PER_MS;
-		turn();
-	}
-}
-
-/* False: there was no room for all of it. */
-static bool send_bytes(uint16_t id, const char *bytes, size_t len)
-{
-	while (len) {
-		size_t room, n;
-		uint8_t *to = worker_room(w, id, &room);
-
-		if (!to)
-			return false;
-		n = len < room ? len : room;
-		memcpy(to, bytes, n);
-		worker_read(w, id, n, now);
-		bytes += n;
-		len -= n;
-	}
-	return true;
-}
-
-static uint16_t open_and_send(const char *text)
-{
-	uint16_t id = worker_open(w, now);
-
-	send_bytes(id, text, strlen(text));
-	return id;
-}
-
-/* What was answered so far, as a string; it counts as sent. */
-static const char *heard(uint16_t id)
-{
-	static char text[20000];
-	const struct buf *out = worker_out(w, id);
-	size_t n = out->len;
-
-	memcpy(text, n ? buf_bytes(out) : (const uint8_t *)"", n);
-	text[n] = '\0';
-	worker_sent(w, id, n, now);
-	return text;
-}
-
-static bool says(const char *text, const char *part)
-{
-	return strstr(text, part) != NULL;
-}
-
-#define GET(n) "GET /compute?n=" #n " HTTP/1.1\r\nHost: a\r\n\r\n"
+#include "worker_rig.h"
 
 static void test_order(void)
 {
@@ -281,44 +177,6 @@ static void test_drain(void)
 
 /* --- over frames --------------------------------------------------------------------- */
 
-static struct pkt_seg last; /* that came out */
-
-static void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ack, const char *data)
-{
-	struct pkt_seg s = {
-		.flow = { .local_port = port, .remote_port = 8080 }, /* seen from the client */
-		.link.vlan = PKT_UNTAGGED,
-		.seq = seq,
-		.ack = ack,
-		.flags = flags,
-		.window = 65535,
-		.wscale = PKT_NO_SCALE,
-		.data = (const uint8_t *)data,
-		.len = (uint32_t)strlen(data),
-	};
-	static uint8_t bytes[2048]; /* `last` points into it */
-	bool answer;
-	size_t len;
-
-	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
-	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
-	worker_frame(w, bytes, pkt_emit(&s, bytes, sizeof bytes), 0, now);
-	turn();
-	while ((len = worker_emit(w, bytes, sizeof bytes, now, &answer)))
-		is(pkt_parse(bytes, len, &last), PKT_ok, "what comes out is valid");
-	worker_check(w);
-}
-
-static uint32_t connect_port(uint16_t port)
-{
-	uint32_t iss;
-
-	frame(port, WIRE_SYN, 1000, 0, "");
-	iss = last.seq;
-	frame(port, WIRE_ACK, 1001, iss + 1, "");
-	return iss + 1;
-}
-
 static void test_no_buffer(void)
 {
 	static const char head[] = "GET /compute?n=3 HTTP/1.1\r\nHost: a\r\n";
@@ -375,6 +233,66 @@ static void test_no_buffer_in_body(void)
 	   "its body is read by its own length");
 }
 
+static void test_evict(void)
+{
+	static const char get[] = "GET /compute?n=3 HTTP/1.1\r\nHost: a\r\n\r\n";
+	uint32_t ack;
+
+	start();
+	for (uint16_t port = 1; port <= CONNS; port++)
+		connect_port(port);
+	connect_port(9);
+	is(stats.tcp_table_full, 1, "fresh connections keep their places");
+	pass_ms(1100);
+	ack = connect_port(9);
+	is(stats.http_idle_evicted, 1, "one that was silent for a second gives its place");
+	frame(9, WIRE_ACK, 1001, ack, get);
+	ok(says((const char *)last.data, "200 OK"), "to a client with a request");
+	connect_port(10);
+	connect_port(11);
+	connect_port(12);
+	connect_port(13);
+	is(stats.http_idle_evicted, CONNS, "each newcomer takes one, but not of another newcomer");
+	is(stats.tcp_table_full, 2, "then they are told nothing");
+}
+
+/* What came past a gap waits in a block of its own. When the gap is filled and
+ * there is no buffer, it is neither lost nor acknowledged: it comes again. */
+static void test_no_buffer_behind_gap(void)
+{
+	static const char head[] = "GET /compute?n=3 HTTP/1.1\r\nHost: a\r\nX: ";
+	static char first[1201], second[1201], body[3000];
+	uint32_t ack, seq = 1001 + (uint32_t)strlen(head);
+	uint16_t hog[SOCKS];
+
+	start();
+	memset(body, ' ', sizeof body);
+	memset(first, 'x', sizeof first - 1);
+	memset(second, 'y', sizeof second - 1);
+	memcpy(second + 1196, "\r\n\r\n", 4);
+	ack = connect_port(1);
+	frame(1, WIRE_ACK, 1001, ack, head);
+	frame(1, WIRE_ACK, seq + 9, ack, first);
+	frame(1, WIRE_ACK, seq + 9 + 1200, ack, second);
+	is(stats.tcp_out_of_order, 2, "two segments past a gap are kept");
+	for (int i = 0; i < SOCKS; i++) {
+		hog[i] = open_and_send(
+			"POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n"
+			"Content-Type: application/json\r\n\r\n");
+		send_bytes(hog[i], body, sizeof body);
+	}
+	frame(1, WIRE_ACK, seq, ack, "gap gap g");
+	worker_publish(w);
+	ok(last.ack == seq + 9 && stats.tcp_reneged == 1,
+	   "when it is filled they find no room, and are not acknowledged");
+	for (int i = 0; i < SOCKS; i++)
+		worker_gone(w, hog[i]);
+	frame(1, WIRE_ACK, seq + 9 + 1200, ack, second);
+	frame(1, WIRE_ACK, seq + 9, ack, first);
+	ok(last.ack == seq + 9 + 2400 && last.len > 100, "sent again they are, and answered");
+	is(stats.http_ok, 1, "once");
+}
+
 static void test_refuse_when_draining(void)
 {
 	start();
@@ -402,6 +320,8 @@ int main(void)
 	test_drain();
 	test_no_buffer();
 	test_no_buffer_in_body();
+	test_evict();
+	test_no_buffer_behind_gap();
 	test_refuse_when_draining();
 	return done();
 }

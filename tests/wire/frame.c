@@ -120,6 +120,9 @@ static void damage_outside(struct plan *p, const struct damage *d)
 	case DAMAGE_badsum:
 		p->tcp[16] ^= 0x5a;
 		break;
+	case DAMAGE_zerosum:
+		put_be16(p->tcp + 16, 0);
+		break;
 	case DAMAGE_badipsum:
 		p->ip[10] ^= 0x5a;
 		break;
@@ -325,7 +328,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *to, size_t room, con
 	va_end(args);
 }
 
-static void show_options(char *to, size_t room, const struct seg *s)
+static void show_options(char *to, size_t room, const struct seg *s, uint32_t ack0)
 {
 	const uint8_t *o;
 	unsigned n;
@@ -346,6 +349,12 @@ static void show_options(char *to, size_t room, const struct seg *s)
 		add(to, room, "%sTS val %u ecr %u", comma, be32(o), be32(o + 4));
 		comma = ",";
 	}
+	if ((o = frame_option(s, WIRE_OPT_SACK, &n))) {
+		add(to, room, "%ssack", comma);
+		for (unsigned i = 0; i + 8 <= n; i += 8)
+			add(to, room, " %u:%u", be32(o + i) - ack0, be32(o + i + 4) - ack0);
+		comma = ",";
+	}
 	if ((o = frame_option(s, WIRE_OPT_WSCALE, &n)) && n == 1)
 		add(to, room, "%swscale %u", comma, *o);
 	add(to, room, ">");
@@ -363,7 +372,7 @@ void frame_show(char *to, size_t room, const struct seg *s, uint32_t seq0, uint3
 	if (s->flags & WIRE_ACK)
 		add(to, room, " ack %u", s->ack - ack0);
 	add(to, room, " win %u", s->window);
-	show_options(to, room, s);
+	show_options(to, room, s, ack0);
 	if (s->vlan != FRAME_UNTAGGED)
 		add(to, room, " vlan %u", s->vlan);
 	if (!s->len)

@@ -351,6 +351,16 @@ static void play_send(const struct event *e)
 
 /* --- expect ---------------------------------------------------------------------------------- */
 
+static bool sacks_match(const struct option *o, const uint8_t *at, unsigned len)
+{
+	uint32_t isn = run.link[run.e->conn].isn;
+	bool match = same("SACK blocks", &(struct number){ .plus = o->count / 2 }, len / 8);
+
+	for (unsigned i = 0; match && i < o->count; i++)
+		match = same("SACK edge", &o->value[i], be32(at + 4 * i) - isn);
+	return match;
+}
+
 static bool options_match(const struct segment *g, const struct seg *s)
 {
 	unsigned wanted = 0, given = 0, n;
@@ -368,18 +378,16 @@ static bool options_match(const struct segment *g, const struct seg *s)
 			fail("option %u is missing", o->kind);
 			return false;
 		}
-		if ((o->kind == WIRE_OPT_MSS && !same("mss", &o->value[0], be16(at))) ||
+		if ((o->kind == WIRE_OPT_SACK && !sacks_match(o, at, n)) ||
+		    (o->kind == WIRE_OPT_MSS && !same("mss", &o->value[0], be16(at))) ||
 		    (o->kind == WIRE_OPT_WSCALE && !same("wscale", &o->value[0], *at)) ||
 		    (o->kind == WIRE_OPT_TS && (!same("TS val", &o->value[0], be32(at)) ||
 						!same("TS ecr", &o->value[1], be32(at + 4)))))
 			return false;
 	}
-	for (unsigned i = 0;
-	     i<s->option_len; i += s->option[i]> WIRE_OPT_NOP ? s->option[i + 1] : 1) {
-		if (s->option[i] == WIRE_OPT_END)
-			break;
-		given += s->option[i] > WIRE_OPT_NOP;
-	}
+	for (unsigned i = 0; i < s->option_len && s->option[i] != WIRE_OPT_END;
+	     i += s->option[i] == WIRE_OPT_NOP ? 1 : s->option[i + 1])
+		given += s->option[i] != WIRE_OPT_NOP;
 	if (given != wanted)
 		fail("%u options came, %u were expected", given, wanted);
 	return given == wanted;

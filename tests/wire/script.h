@@ -43,7 +43,7 @@ enum { OPTION_RAW = 0xff };
 
 struct option {
 	uint8_t kind;           /* enum wire_tcp_option, or OPTION_RAW */
-	struct number value[6]; /* mss, wscale, TS val and ecr, SACK left:right ... */
+	struct number value[8]; /* mss, wscale, TS val and ecr, SACK left:right ... */
 	unsigned count;
 	struct bytes raw;
 };
@@ -52,6 +52,7 @@ struct option {
  * each but the sums' own. */
 #define DAMAGE_LIST(X) \
 	X(badsum, 0)   /* wrong TCP checksum */ \
+	X(zerosum, 0)  /* TCP checksum 0 */ \
 	X(badipsum, 0) /* wrong IPv4 checksum */ \
 	X(ipopt, 0)    /* four bytes of IPv4 options */ \
 	X(doff, 1)     /* TCP data offset */ \
