@@ -94,6 +94,7 @@ number max-n 0 1000000000000
 number max-wait-ms 0 60000
 number slice-us 5 10000
 number max-body 0 1048576
+number cache 0 1048576
 number stall-ms 50 60000
 number drain-s 0 300
 number for 0 604800
@@ -235,7 +236,7 @@ done
 check
 cp "$dir/out" "$dir/defaults"
 "$saker" --help | tr -s ' \n' ' ' | sed 's/ \(-., \)*--/\n/g' > "$dir/help"
-for option in port io max-conns max-n max-wait-ms slice-us max-body header-timeout body-timeout \
+for option in port io max-conns max-n max-wait-ms slice-us max-body cache header-timeout body-timeout \
 	idle-timeout stall-ms drain-s for; do
 	told=$(sed -n "s/^$option=.*(default \([a-z0-9.]*\).*/\1/p" "$dir/help")
 	real=$(sed -n "s/^$option = //; t found; d; :found s/\.000$//p; t; p" "$dir/defaults")

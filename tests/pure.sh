@@ -32,6 +32,14 @@ for source in tests/fuzz/fuzz_*.c; do
 done
 
 if [ -n "$RUN" ]; then
+	: # the parser is the same: Node's word on it once is enough
+elif command -v node > /dev/null; then
+	tally_run diff_node node tests/fuzz/diff_node.js "$build/http_oracle"
+else
+	tally_skip diff_node "no node: our parser against Node's"
+fi
+
+if [ -n "$RUN" ]; then
 	: # the edge is not built for the emulator
 elif [ -x "$build/saker" ]; then
 	tally_run conf tests/conf.sh "$build"

@@ -10,6 +10,9 @@
 #   | 02:00:00:00:88:02     |               |     02:00:00:00:88:01    |
 #   +-----------------------+               +--------------------------+
 #
+# Or, by network_impaired, with a third one between the two, where impair.c hands
+# frames from one veth to the other and spoils some.
+#
 # Place    Every tests/net/*.sh sources it and is called with BUILD_DIR. What it
 #          starts ends with it, by process number; the namespaces go, and with
 #          them the veth and the file system of pins.
@@ -28,6 +31,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 client=saker-net-$$-client
 server=saker-net-$$-server
+relay=saker-net-$$-relay # only of network_impaired
 server4=10.88.0.1 server6=fd88::1 server_mac=02:00:00:00:88:01
 # shellcheck disable=SC2034 # scripts use them
 client4=10.88.0.2 client6=fd88::2 client_mac=02:00:00:00:88:02
@@ -85,6 +89,14 @@ like() { # NAME TEXT PATTERN
 # Is $2 a number that is at least $3?
 least() { # NAME GOT WANTED
 	if [ "$2" -ge "$3" ] 2> /dev/null; then pass "$1"; else fail "$1" "got '$2', wanted at least $3"; fi
+}
+
+# A tool that few have. tools/deps brings it under CI or FULL=1: then its absence
+# is a failure, not a skip.
+has() { # COMMAND NAME
+	command -v "$1" > /dev/null && return
+	if [ -n "$CI$FULL" ]; then fail "$2" "no $1: tools/deps install"; else skip "no $1" "$2"; fi
+	return 1
 }
 
 # Lines "ok - NAME" or "not ok - NAME" and comments, as the clients print them.
@@ -158,7 +170,7 @@ clear_up() {
 		kill -9 "$one"
 		wait "$one" 2> /dev/null
 	done
-	for one in "$client" "$server"; do
+	for one in "$client" "$server" "$relay"; do
 		ip netns del "$one" 2> /dev/null
 	done
 	rm -rf "$dir"
@@ -183,18 +195,64 @@ holder_sleeps() {
 	[ "$(cat "/proc/$holder/comm")" = sleep ]
 }
 
-network() { # [QUEUES]
-	for one in "$client" "$server"; do
-		ip netns add "$one" || exit 1
-	done
-	ip link add server0 netns "$server" numrxqueues "${1:-1}" numtxqueues "${1:-1}" type veth \
-		peer name client0 netns "$client" numrxqueues "${1:-1}" numtxqueues "${1:-1}" &&
-		set_up "$server" server0 $server_mac $server4 $server6 &&
+# Of interfaces that are there, in namespaces that are there.
+network_up() {
+	set_up "$server" server0 $server_mac $server4 $server6 &&
 		set_up "$client" client0 $client_mac $client4 $client6 &&
 		nsenter --net="/run/netns/$client" ethtool -K client0 tx off > /dev/null || exit 1
 	ip netns exec "$server" sh -c 'mount -t bpf bpf /sys/fs/bpf && exec sleep infinity' &
 	holder=$!
 	soon 5 holder_sleeps || exit 1
+}
+
+network() { # [QUEUES]
+	for one in "$client" "$server"; do
+		ip netns add "$one" || exit 1
+	done
+	ip link add server0 netns "$server" numrxqueues "${1:-1}" numtxqueues "${1:-1}" type veth \
+		peer name client0 netns "$client" numrxqueues "${1:-1}" numtxqueues "${1:-1}" || exit 1
+	network_up
+}
+
+# client0 - client1 [relay] server1 - server0. A relay forwards frames as they
+# are: kernel TCP at either end must make whole ones, no longer than the MTU.
+network_impaired() { # OPTIONS...: of impair
+	for one in "$client" "$server" "$relay"; do
+		ip netns add "$one" || exit 1
+	done
+	nsenter --net="/run/netns/$relay" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 || exit 1
+	for one in client server; do
+		eval "one_end=\$$one"
+		# shellcheck disable=SC2154 # by eval
+		ip link add ${one}0 netns "$one_end" type veth peer name ${one}1 netns "$relay" &&
+			ip -n "$relay" link set ${one}1 up || exit 1
+	done
+	nsenter --net="/run/netns/$server" ethtool -K server0 tx off > /dev/null || exit 1
+	network_up
+	impair "$@"
+}
+
+relay_ready() {
+	grep -q '^impair: ready' "$dir/relay.log"
+}
+
+# Beside the clients: the responder's CPU never sleeps.
+impair() { # OPTIONS...: from now on
+	rm -f "$dir/relay.log"
+	nsenter --net="/run/netns/$relay" taskset -c "$client_cpu" "$build/impair" "$@" \
+		client1 server1 > "$dir/relay.out" 2> "$dir/relay.log" &
+	relaying=$!
+	spawned_all="$spawned_all $relaying"
+	soon 5 relay_ready && return
+	fail "the relay becomes ready: impair $*" "$(cat "$dir/relay.log")"
+	finish
+}
+
+# The counts are in $dir/relay then, a line of JSON for each direction.
+impair_end() {
+	kill -TERM "$relaying"
+	wait "$relaying"
+	mv "$dir/relay.out" "$dir/relay"
 }
 
 xdp_program() { # what XDP program is on server0, as JSON; false: none

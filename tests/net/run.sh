@@ -8,8 +8,8 @@
 build=$1
 here=${0%/*}
 shift
-core='basics bad slow blackhole'
-[ $# != 0 ] || set -- basics rungs blackhole others refusals bad wire queues slow load loss
+core='basics http bad slow blackhole'
+[ $# != 0 ] || set -- basics http heap rungs blackhole others refusals bad odd mtu wire queues slow stall load interop hostile impair loss
 # shellcheck disable=SC2086 # words
 [ "$*" != core ] || set -- $core
 
@@ -22,6 +22,7 @@ fi
 build=$(cd "$build" && pwd) || exit 1
 need="$build/pass.bpf.o $build/drop.bpf.o"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
+case " $* " in *' impair '*) need="$need $build/impair" ;; esac
 # shellcheck disable=SC2086 # words
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
 

@@ -52,6 +52,26 @@ before=$(counter http_idle_timeouts)
 ok 'keep-alive without a request: closed after --idle-timeout' rude quiet 5
 is 'keep-alive without a request: counted' $(($(counter http_idle_timeouts) - before)) 5
 
+# --- slow, but not silent: --body-timeout=1 and --idle-timeout=1.5 want 500 and 750 bytes ---
+slow() { # HOW COUNTER NAME
+	before=$(counter "$2")
+	ok "$3" rude "$1" 10
+	is "$3: counted" $(($(counter "$2") - before)) 10
+	others_are_served "$3"
+}
+slow drip http_header_timeouts 'heads that drip: closed'
+slow trickle http_body_timeouts 'bodies of 200 bytes a second: closed'
+slow deaf http_send_timeouts 'who reads nothing: reset'
+slow steady http_ok 'bodies of 2000 bytes a second: answered'
+slow sip http_ok 'readers of 2000 bytes a second: all comes'
+
 conserved 'rude clients'
+stop_saker
+
+# The same clients of the kernel's sockets.
+start_saker --io=socket --header-timeout=1 --body-timeout=1 --idle-timeout=1.5
+slow drip http_header_timeouts 'sockets: heads that drip: closed'
+slow trickle http_body_timeouts 'sockets: bodies of 200 bytes a second: closed'
+slow steady http_ok 'sockets: bodies of 2000 bytes a second: answered'
 stop_saker
 finish

@@ -20,6 +20,7 @@ interface, my_mac, server_mac, server4, server6, port = sys.argv[1:7]
 command = sys.argv[7:]
 port = int(port)
 # Of nobody: no kernel answers our SYN-ACK with a RST of its own.
+PADN = b"\x06\0\x01\x04\0\0\0\0"  # destination options that say nothing, then TCP
 NOBODY4, NOBODY6 = address("10.88.0.77"), address("fd88::77")
 US4, US6 = address(server4), address(server6)
 # What a kernel says of its own accord (ND, MLD, ARP): a case that met it is run again.
@@ -58,9 +59,9 @@ def v4(source=NOBODY4, **wrong):
     return eth(b"\x08\x00", ip4(source, US4, tcp(source, US4, **rest), **ip))
 
 
-def v6(source=NOBODY6, following=6, **wrong):
+def v6(source=NOBODY6, following=6, before=b"", **wrong):
     segment = tcp(source, US6, next(next_port), port, **wrong)
-    return eth(b"\x86\xdd", ip6(source, US6, segment, following))
+    return eth(b"\x86\xdd", ip6(source, US6, before + segment, following))
 
 
 def tagged(count):
@@ -69,17 +70,17 @@ def tagged(count):
 
 
 FRAMES = [
-    # past the XDP program: to the kernel, under a name
+    # past the XDP program, or not past it: under a name
     ("Ethernet header alone", lambda: v4()[:14], "xdp_pass_short"),
     ("TCP header cut off", lambda: v4()[:50], "xdp_pass_short"),
     ("IP length beyond the frame", lambda: v4(ip_length=1400), "xdp_pass_short"),
     ("IP length below its headers", lambda: v4(ip_length=30), "xdp_pass_short"),
     ("two VLAN tags", lambda: tagged(2), "xdp_pass_other"),
-    ("first fragment", lambda: v4(ip_fragment=0x2000), "xdp_pass_fragment"),
+    ("first fragment", lambda: v4(ip_fragment=0x2000), "xdp_drop_fragment"),
     ("later fragment", lambda: v4(ip_fragment=100), "xdp_pass_fragment"),
-    ("IP options", lambda: v4(ip_options=b"\x01\x01\x01\x00"), "xdp_pass_options"),
+    ("IP options", lambda: v4(ip_options=b"\x01\x01\x01\x00"), "xdp_drop_options"),
     ("UDP", lambda: v4(ip_proto=17), "xdp_pass_proto"),
-    ("IPv6 extension header", lambda: v6(following=60), "xdp_pass_proto"),
+    ("IPv6 extension header", lambda: v6(following=60, before=PADN), "xdp_drop_options"),
     ("another port", lambda: v4(dport=port + 1), "xdp_pass_port"),
     ("another MAC", lambda: mac("02:00:00:00:00:99") + v4()[6:], "xdp_pass_mac"),
     # malformed: dropped by the responder

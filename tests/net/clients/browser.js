@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// browser.js ADDRESS PORT COMMAND...
+// COMMAND is a headless Chromium. It is driven over its debugging pipe (JSON, each
+// message ended by NUL, on descriptors 3 and 4): it opens /compute as a page, and
+// that page fetches /compute again and reads what Server-Timing said.
+// Prints "ok - NAME" or "not ok - NAME".
+'use strict';
+const { spawn } = require('child_process');
+const fs = require('fs');
+const os = require('os');
+const path = require('path');
+
+const [address, port, ...command] = process.argv.slice(2);
+const origin = `http://${address}:${port}`;
+const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'saker-browser-'));
+// --no-sandbox: it refuses to run as root otherwise; it sees our page only.
+// Server-Timing is shown to secure origins only: TLS, or one named here.
+const browser = spawn(command[0], [...command.slice(1), '--headless', '--no-sandbox', '--disable-gpu',
+	'--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
+	`--user-data-dir=${profile}`, `--unsafely-treat-insecure-origin-as-secure=${origin}`,
+	'--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+const [, , , writer, reader] = browser.stdio;
+
+const waiting = new Map();
+let loaded = () => {};
+let number = 0;
+let unread = '';
+
+reader.on('data', (part) => {
+	const messages = (unread + part).split('\0');
+	unread = messages.pop();
+	for (const message of messages.map((text) => JSON.parse(text))) {
+		if (message.method === 'Page.loadEventFired')
+			loaded();
+		waiting.get(message.id)?.(message);
+		waiting.delete(message.id);
+	}
+});
+
+function call(method, params = {}, sessionId = undefined) {
+	return new Promise((resolve, reject) => {
+		waiting.set(++number, (m) => (m.error ? reject(new Error(m.error.message)) : resolve(m.result)));
+		writer.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
+	});
+}
+
+function end(status) {
+	browser.on('exit', () => {
+		fs.rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+		process.exit(status);
+	});
+	browser.kill('SIGKILL');
+}
+
+function report(name, good, detail) {
+	console.log(good ? `ok - ${name}` : `not ok - ${name}\n# ${JSON.stringify(detail)}`);
+}
+
+// In the page: a list of [name, milliseconds].
+const timings = (entry) => `${entry}.serverTiming.map((one) => [one.name, one.duration])`;
+const took = (list, name) => list?.find(([one]) => one === name)?.[1];
+
+async function main() {
+	const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
+	const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
+	const inPage = async (expression) => {
+		const answer = await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, sessionId);
+		return answer.result.value;
+	};
+	await call('Page.enable', {}, sessionId);
+	const isLoaded = new Promise((resolve) => (loaded = resolve));
+	await call('Page.navigate', { url: `${origin}/compute?n=1000` }, sessionId);
+	await isLoaded;
+
+	const text = await inPage('document.body.innerText');
+	report('/compute as a page', /"hash":"0xa06ae7fd"/.test(text), text);
+	const own = await inPage(timings("performance.getEntriesByType('navigation')[0]"));
+	report('the page reads Server-Timing of itself', took(own, 'compute') >= 0, own);
+	const fetched = await inPage(`(async () => {
+		const answer = await fetch('/compute?n=2000000', { cache: 'no-store' });
+		const body = await answer.json();
+		const times = ${timings('performance.getEntriesByName(answer.url)[0]')};
+		return { status: answer.status, n: body.n, times };
+	})()`);
+	report('the page fetches /compute', fetched?.status === 200 && fetched.n === 2000000, fetched);
+	report('and reads Server-Timing: two million rounds took time', took(fetched?.times, 'compute') > 0.1, fetched);
+	const posted = await inPage(`Promise.all(Array.from({ length: 24 }, (_, i) => fetch('/compute', {
+		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ n: 1000 + i }) })
+		.then((answer) => answer.json()).then((body) => body.n))).then((all) => all.join())`);
+	report('24 posts at once', posted === Array.from({ length: 24 }, (_, i) => 1000 + i).join(), posted);
+	end(0);
+}
+
+setTimeout(() => {
+	console.log('not ok - the browser answered within 40 s');
+	end(1);
+}, 40000);
+main().catch((error) => {
+	console.log(`not ok - the browser works\n# ${error.message}`);
+	end(1);
+});
