@@ -247,8 +247,7 @@ static enum tcp_verdict step_5_ack(struct tcp *t, struct conn *c, const struct p
 	moved = seq_gt(seg->ack, c->snd_una);
 	if (moved)
 		take_ack(t, c, seg->ack, now_ns, ev);
-	loss_ack(t, c, seg, moved);
-	if (moved) { /* RFC 6298 5.3 */
+	if (loss_ack(t, c, seg, moved)) { /* RFC 6298 5.3, RFC 8985 7.2 */
 		c->at_rtx_ns = 0;
 		tcp_start_timer(t, c, now_ns);
 	}
@@ -386,7 +385,7 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 
 /* A segment that brings the right cookie, but is not the first behind its SYN. A
  * bare one may overtake data: the answer to a second SYN-ACK does. */
-static bool is_early(const struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
+static bool is_early(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
 {
 	struct pkt_seg first = { .ack = seg->ack };
 	struct cookie_options o;
@@ -395,7 +394,10 @@ static bool is_early(const struct tcp *t, const struct pkt_seg *seg, uint64_t ha
 	if (!early_find(t, hash, now_ns, &isn))
 		return false;
 	first.seq = isn + 1;
-	return seq_gt(seg->seq, first.seq) && tcp_cookie_check(t, &first, hash, now_ns, &o);
+	if (!seq_gt(seg->seq, first.seq) || !tcp_cookie_check(t, &first, hash, now_ns, &o))
+		return false;
+	early_note(t, hash, isn, now_ns); /* the first may be lost more than once */
+	return true;
 }
 
 /* RFC 9293 3.10.7.1 and .2, with the cookie in the place of SYN-RECEIVED. */

@@ -140,7 +140,7 @@ static bool is_duplicate(const struct conn *c, const struct pkt_seg *seg, bool f
 	       (uint32_t)seg->window << c->snd_scale == c->snd_wnd;
 }
 
-void loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool moved)
+bool loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool moved)
 {
 	struct loss *l = &c->loss;
 	bool fresh = take_sack(c, seg);
@@ -153,12 +153,13 @@ void loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool mov
 		if (l->recovering && !c->sack_ok)
 			c->cwnd += c->mss;
 	} else {
-		return;
+		return false;
 	}
 	if (!l->recovering && seq_ge(c->snd_una, l->recover) && c->snd_una != c->snd_max &&
 	    (l->dup_acks >= TCP_DUP_THRESH || first_is_lost(c)))
 		begin_recovery(t, c);
 	tcp_mark(t, c, DUE_DATA);
+	return moved || (fresh && loss_probe_after(c));
 }
 
 /* --- what goes next ------------------------------------------------------------------------ */
@@ -207,7 +208,8 @@ uint32_t loss_pipe(const struct conn *c)
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
-/* RFC 8985 7.2; with one segment in flight its ACK may be delayed. */
+/* RFC 8985 7.2. With one segment in flight its ACK may be delayed; not when the
+ * peer has told of later ones: then it is soon time to ask for the first. */
 uint64_t loss_probe_after(const struct conn *c)
 {
 	uint64_t twice = 2000ull * c->srtt_us;
@@ -216,7 +218,7 @@ uint64_t loss_probe_after(const struct conn *c)
 	if (!c->sack_ok || !c->srtt_us || c->loss.probed || c->loss.recovering || c->retries ||
 	    !c->snd_wnd || c->snd_una == c->snd_max)
 		return 0;
-	if (c->snd_max - c->snd_una <= c->mss + 1u)
+	if (!c->loss.count && c->snd_max - c->snd_una <= c->mss + 1u)
 		return twice + TCP_PEER_DELACK_MS * (uint64_t)NS_PER_MS;
 	return max_u64(twice, TCP_PROBE_MIN_MS * (uint64_t)NS_PER_MS);
 }

@@ -182,8 +182,8 @@ uint32_t tcp_initial_window(uint32_t mss);
 
 /* --- tcp_loss.c --- */
 /* An ACK was accepted; moved: snd_una has, take_ack has been called. Before the
- * window is taken. */
-void loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool moved);
+ * window is taken. True: the timer starts anew. */
+bool loss_ack(struct tcp *t, struct conn *c, const struct pkt_seg *seg, bool moved);
 /* The next hole to send again: len octets, the FIN among them, or false. */
 bool loss_next(const struct conn *c, uint32_t *seq, uint32_t *len);
 /* Octets that are under way, for the congestion window. */
