@@ -209,7 +209,8 @@ static bool deliver(struct worker *w, struct tcp_event *ev, uint64_t stamp_ns, u
 static bool evict_idle(struct worker *w, uint64_t now_ns)
 {
 	uint16_t longest = WORKER_NONE;
-	uint64_t first_ns = now_ns + (w->p.idle_timeout_ms - EVICT_IDLE_MS) * (uint64_t)NS_PER_MS;
+	uint64_t idle_ns = w->p.idle_timeout_ms * (uint64_t)NS_PER_MS;
+	uint64_t first_ns = now_ns + idle_ns - EVICT_IDLE_MS * (uint64_t)NS_PER_MS;
 
 	for (unsigned i = 0; i < EVICT_LOOK; i++) {
 		uint16_t id = w->hand = (uint16_t)((w->hand + 1u) % w->p.max_conns);
