@@ -308,6 +308,40 @@ static void test_refuse_when_draining(void)
 	is(worker_live(w), 0, "so that it comes to an end");
 }
 
+/* What the I/O thread asks and tells besides frames. */
+static void test_edge(void)
+{
+	static struct stats_block later;
+	static struct stage_block later_stages;
+	struct icmp_event event = { .remote_port = 77, .local_port = 8080, .mtu = 1400 };
+
+	start();
+	connect_port(1);
+	is(stats.tcp_opened, 1, "counted where the maps are not yet there");
+	worker_set_blocks(w, &later, &later_stages);
+	is(later.tcp_opened, 1, "carried over to the maps");
+	connect_port(2);
+	ok(later.tcp_opened == 2 && stats.tcp_opened == 1, "and counted there from now on");
+	worker_mtu(w, &event, now);
+	worker_publish(w);
+	is(later.tcp_mtu_stray, 1, "a path's MTU for a connection that is none");
+	ok(!worker_due(w), "nothing is due");
+}
+
+/* An id that is freed while it stands in line for the socket rung comes back. */
+static void test_gone_in_line(void)
+{
+	uint16_t id;
+
+	start();
+	id = open_and_send(GET(1));
+	turn();
+	worker_gone(w, id);
+	is(worker_ready(w), WORKER_NONE, "who is gone is not called");
+	is(worker_open(w, now), id, "but can be opened again");
+	ok(!worker_eof_seen(w, id), "as a new one");
+}
+
 int main(void)
 {
 	test_order();
@@ -323,5 +357,7 @@ int main(void)
 	test_evict();
 	test_no_buffer_behind_gap();
 	test_refuse_when_draining();
+	test_edge();
+	test_gone_in_line();
 	return done();
 }
