@@ -14,7 +14,8 @@
  *   map        entries                  writer                     mmapable
  *   config     1                        starter, before attach     no
  *   live       1                        starter and I/O thread     yes
- *   mode       1                        starter                    yes
+ *   mode       1                        starter; rx and tx, once   yes
+ *                                       steering, the I/O thread
  *   counters   threads, then CPUs       I/O thread; XDP on a CPU   yes
  *   stages     a block per I/O thread   I/O thread                 yes
  *   summary    1                        starter, each second       yes

@@ -385,7 +385,7 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 
 /* A segment that brings the right cookie, but is not the first behind its SYN. A
  * bare one may overtake data: the answer to a second SYN-ACK does. */
-static bool is_early(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
+static bool take_early(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint64_t now_ns)
 {
 	struct pkt_seg first = { .ack = seg->ack };
 	struct cookie_options o;
@@ -420,7 +420,7 @@ static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, u
 	if (!(seg->flags & (WIRE_SYN | WIRE_ACK)))
 		return TCP_bad_flags;
 	if (t->refusing || seg->flags & WIRE_SYN || !tcp_cookie_check(t, seg, hash, now_ns, &o)) {
-		if (is_early(t, seg, hash, now_ns))
+		if (take_early(t, seg, hash, now_ns))
 			return TCP_early;
 		tcp_answer_rst(t, seg);
 		return TCP_stray;

@@ -95,11 +95,12 @@ void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns)
 {
 	bool in_flight = c->snd_una != c->snd_max;
 	bool shut_out = !in_flight && t->p.out[tcp_slot(t, c)].len;
-
-	uint64_t probe_after = loss_probe_after(c), after = backed_off(c);
+	uint64_t probe_after, after;
 
 	if (c->at_rtx_ns || (!in_flight && !shut_out))
 		return;
+	probe_after = loss_probe_after(c);
+	after = backed_off(c);
 	c->loss.probe_next = probe_after && probe_after < after;
 	c->at_rtx_ns = now_ns + (c->loss.probe_next ? probe_after : after);
 	tcp_arm(t, c);

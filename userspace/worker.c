@@ -215,7 +215,7 @@ static bool evict_idle(struct worker *w, uint64_t now_ns)
 	for (unsigned i = 0; i < EVICT_LOOK; i++) {
 		uint16_t id = w->hand = (uint16_t)((w->hand + 1u) % w->p.max_conns);
 
-		if (session_is_idle(w, id) && w->wheel.entry[id].at < first_ns) {
+		if (session_is_idle(w, id) && !w->out[id].len && w->wheel.entry[id].at < first_ns) {
 			first_ns = w->wheel.entry[id].at;
 			longest = id;
 		}
@@ -523,12 +523,9 @@ void worker_drain(struct worker *w, uint64_t now_ns)
 {
 	w->draining = true;
 	tcp_refuse(w->tcp);
-	for (unsigned id = 0; id < w->sessions; id++) {
-		struct session *s = &w->session[id];
-
-		if (s->phase == PHASE_HEAD && !s->request_begun && !s->in.len)
+	for (unsigned id = 0; id < w->sessions; id++)
+		if (session_is_idle(w, (uint16_t)id))
 			session_close(w, (uint16_t)id, now_ns);
-	}
 }
 
 unsigned worker_live(const struct worker *w)

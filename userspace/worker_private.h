@@ -113,12 +113,12 @@ static inline void record(struct worker *w, enum stage stage, uint64_t from_ns, 
 		hist_record((struct hist *)w->p.stages + stage, to_ns - from_ns);
 }
 
-/* Between requests, with nothing to send: nobody would miss it. */
+/* Between requests: nothing was asked that is not answered. */
 static inline bool session_is_idle(const struct worker *w, uint16_t id)
 {
 	const struct session *s = &w->session[id];
 
-	return s->phase == PHASE_HEAD && !s->request_begun && !s->in.len && !w->out[id].len;
+	return s->phase == PHASE_HEAD && !s->request_begun && !s->in.len;
 }
 
 /* --- worker.c --- */
