@@ -56,7 +56,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane session answer worker
+PURE := buf spsc siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane session answer worker
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer stats nic cpu conf iothread starter main
 
