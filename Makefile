@@ -56,7 +56,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf spsc siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane session answer worker
+PURE := buf spsc siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon session answer worker
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer stats nic cpu conf iothread starter main
 
@@ -94,6 +94,15 @@ $B/saker-stat: $B/saker-stat.o $B/stats.o
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Lane bodies: each file for its own instruction set, chosen at run time; loops that start
+# a cache line (lane_vector.h, paced); and chains that no compiler gathers into vectors.
+$B/lane_scalar.o: override CFLAGS += -fno-tree-slp-vectorize
+ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
+$B/lane_sse41.o: override CFLAGS += -msse4.1 -falign-loops=64
+$B/lane_avx2.o: override CFLAGS += -mavx2 -falign-loops=64
+$B/lane_avx512.o: override CFLAGS += -mavx512f -mavx512dq -falign-loops=64
+endif
 
 $B/%.o: tools/%.c Makefile | $B
 	$(call say,CC,$<)

@@ -140,9 +140,20 @@ enum {
 
 /* --- compute ------------------------------------------------------------- */
 enum {
-	LANES = 64,      /* jobs side by side; design.md 7: more raises the latency of all */
-	LANE_SCALAR = 4, /* chains interleaved in scalar registers: 11.9 ms against 11.0 for one */
-	SLICE_US = 50,   /* between two looks at the ring */
+	/* Jobs side by side on one core. More raises the latency of all: on an AMD
+	 * EPYC (Zen 5) 64 lanes of AVX-512 take 1.3 times as long as one, 128 take 1.5;
+	 * a Cortex-A76 is at its limit with 24. --lanes */
+	LANES_DEFAULT = 64,
+	LANES_MAX = 128,
+	/* Lanes besides, for jobs of so few rounds that they are over within a slice:
+	 * 16 us on a core of 4 GHz, 21 us on a Cortex-A76. */
+	LANE_EXPRESS = 16,
+	LANE_SHORT = 16384,
+	LANE_BODIES_MAX = 96, /* of all algorithms and instruction sets of one CPU */
+	LANE_SAMPLE_US = 10,  /* of calibration: less than a frame takes to be answered */
+	LANE_SAMPLES = 7,     /* of each body, of which the fastest counts: an interruption
+				* may spoil some */
+	SLICE_US = 50,        /* between two looks at the ring */
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
 	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */

@@ -1,61 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "lane.h"
+#include "lane_body.h"
+
+enum {
+	SLOTS = LANES_MAX + LANE_EXPRESS,
+	/* A wider body, or one further down the tables, must be better by so much of
+	 * 64: samples are not more exact than that. */
+	NOISE = 1,
+};
+
+enum slot_state { SLOT_FREE, SLOT_RUNNING, SLOT_DONE };
 
 struct slot {
 	uint64_t h, i, left; /* the hash, the next round's number, rounds to go */
 	uint32_t tag;
-	enum lane_alg alg;
+	uint8_t alg, state;
+};
+
+/* A body that this CPU can run. */
+struct row {
+	const struct lane_body *body;
+	uint32_t pass_ps; /* in effect */
+	uint32_t best_ps; /* the fastest sample so far */
+};
+
+/* Hashes or counters of the group that is being advanced. */
+union column {
+	uint32_t u32[LANES_MAX];
+	uint64_t u64[LANES_MAX];
 };
 
 struct lane {
-	uint64_t free, done; /* a bit for each slot; in neither: running */
-	unsigned busy;
-	unsigned queued[LANE_ALGS];
-	uint8_t queue[LANE_ALGS][LANES]; /* running slots, by algorithm */
-	struct slot slots[LANES];
-} __attribute__((aligned(64)));
+	union column hash __attribute__((aligned(64))), round __attribute__((aligned(64)));
+	unsigned lanes;
+	unsigned busy, done;
+	uint8_t done_slot[SLOTS];               /* in the order of their end */
+	uint8_t free_slot[SLOTS];               /* SLOTS - busy of them */
+	unsigned queued[LANE_ALGS];             /* running slots, by algorithm, */
+	uint8_t queue[LANE_ALGS][SLOTS];        /* shortest first */
+	uint32_t pass_ps[LANE_ALGS][SLOTS + 1]; /* of k jobs, in the best bodies */
+	uint8_t choice[LANE_ALGS][SLOTS + 1];   /* the row of the narrowest of those */
+	unsigned rows, sample;                  /* the next one; rows * LANE_SAMPLES: no more */
+	struct row row[LANE_BODIES_MAX];
+	struct slot slots[SLOTS];
+};
 
-_Static_assert(LANES >= 1 && LANES <= 64, "a bit for each slot");
-_Static_assert(LANE_SCALAR == 4, "chains_advance has four chains");
+_Static_assert(SLOTS <= 255, "slots are bytes");
 
 static const struct alg {
 	const char *name;
 	uint64_t seed;
-	unsigned bits, cost;
+	unsigned bits;
 } algs[LANE_ALGS] = {
-	[LANE_FNV1A32] = { "fnv1a32", 2166136261, 32, 1 },
-	[LANE_FNV1A64] = { "fnv1a64", 0xcbf29ce484222325, 64, 1 },
-	[LANE_MIX64] = { "mix64", 0, 64, LANE_MIX64_COST },
+	[LANE_FNV1A32] = { "fnv1a32", 2166136261, 32 },
+	[LANE_FNV1A64] = { "fnv1a64", 0xcbf29ce484222325, 64 },
+	[LANE_MIX64] = { "mix64", 0, 64 },
 };
-
-/* --- the loops ------------------------------------------------------------ */
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-static ALWAYS_INLINE uint64_t round_fnv1a32(uint64_t h, uint64_t i)
-{
-	return ((uint32_t)h ^ (uint32_t)i) * UINT32_C(16777619);
-}
-
-static ALWAYS_INLINE uint64_t round_fnv1a64(uint64_t h, uint64_t i)
-{
-	return (h ^ i) * UINT64_C(1099511628211);
-}
-
-static ALWAYS_INLINE uint64_t round_mix64(uint64_t h, uint64_t i)
-{
-	h ^= i;
-	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
-	return h ^ h >> 31;
-}
-
-static ALWAYS_INLINE uint64_t round_of(enum lane_alg alg, uint64_t h, uint64_t i)
-{
-	return alg == LANE_FNV1A32 ? round_fnv1a32(h, i) :
-	       alg == LANE_FNV1A64 ? round_fnv1a64(h, i) :
-				     round_mix64(h, i);
-}
 
 /* Cut a seed to the algorithm's width. */
 static uint64_t seed_cut(enum lane_alg alg, uint64_t seed)
@@ -63,92 +62,125 @@ static uint64_t seed_cut(enum lane_alg alg, uint64_t seed)
 	return alg == LANE_FNV1A32 ? (uint32_t)seed : seed;
 }
 
-/* K slots side by side, one round each per pass. With k and alg known to the
- * compiler the ifs go away, and hashes and counters stay in registers. */
-static ALWAYS_INLINE void chains_advance(enum lane_alg alg, unsigned k, struct slot *const *s,
-					 uint64_t passes)
+/* --- the table: which bodies, and what they take -------------------------------- */
+
+static void rows_add(struct lane *l, const struct lane_body *body, uint32_t features)
 {
-	uint64_t h0 = s[0]->h, h1 = 0, h2 = 0, h3 = 0;
-	uint64_t i0 = s[0]->i, i1 = 0, i2 = 0, i3 = 0;
-
-	if (k > 1) {
-		h1 = s[1]->h;
-		i1 = s[1]->i;
-	}
-	if (k > 2) {
-		h2 = s[2]->h;
-		i2 = s[2]->i;
-	}
-	if (k > 3) {
-		h3 = s[3]->h;
-		i3 = s[3]->i;
-	}
-
-	for (uint64_t p = 0; p < passes; p++) {
-		h0 = round_of(alg, h0, i0++);
-		if (k > 1)
-			h1 = round_of(alg, h1, i1++);
-		if (k > 2)
-			h2 = round_of(alg, h2, i2++);
-		if (k > 3)
-			h3 = round_of(alg, h3, i3++);
-	}
-
-	s[0]->h = h0;
-	if (k > 1)
-		s[1]->h = h1;
-	if (k > 2)
-		s[2]->h = h2;
-	if (k > 3)
-		s[3]->h = h3;
-	for (unsigned j = 0; j < k; j++) {
-		s[j]->i += passes;
-		s[j]->left -= passes;
+	for (; body->name; body++) {
+		if (body->needs & ~features)
+			continue;
+		must(l->rows < LANE_BODIES_MAX && body->lanes <= LANES_MAX);
+		l->row[l->rows++] = (struct row){ .body = body, .pass_ps = body->pass_ps };
 	}
 }
 
-#define CHAINS(alg, k) ((alg)*LANE_SCALAR + (k)-1)
-
-/* Not inlined: among lane_step's own variables the chains would spill. */
-static __attribute__((noinline)) void chains_run(enum lane_alg alg, unsigned k,
-						 struct slot *const *s, uint64_t passes)
+/* The bodies that advance k jobs of one algorithm in the least time, one after
+ * the other, the narrowest first: the best of each body and what is best for the jobs
+ * that it leaves. So to follow the choices takes exactly what they add up to. */
+static void choose(struct lane *l, enum lane_alg alg, unsigned k)
 {
-	switch (CHAINS(alg, k)) {
-#define BODY(alg, k) \
-	case CHAINS(alg, k): \
-		chains_advance(alg, k, s, passes); \
-		break;
-#define BODIES(alg) BODY(alg, 1) BODY(alg, 2) BODY(alg, 3) BODY(alg, 4)
-		BODIES(LANE_FNV1A32)
-		BODIES(LANE_FNV1A64)
-		BODIES(LANE_MIX64)
-#undef BODIES
-#undef BODY
+	uint32_t *pass_ps = l->pass_ps[alg];
+	uint64_t best = UINT64_MAX;
+
+	for (unsigned r = 0; r < l->rows; r++) {
+		const struct lane_body *body = l->row[r].body;
+		unsigned rest = k > body->lanes ? k - body->lanes : 0;
+		uint64_t sum = l->row[r].pass_ps + (uint64_t)pass_ps[rest];
+
+		if (body->alg != alg || sum + sum * NOISE / 64 >= best ||
+		    (rest && l->row[l->choice[alg][rest]].body->lanes < body->lanes))
+			continue;
+		best = sum;
+		pass_ps[k] = (uint32_t)sum;
+		l->choice[alg][k] = (uint8_t)r;
 	}
+	must(best < UINT32_MAX);
 }
 
-static ALWAYS_INLINE uint64_t plain(enum lane_alg alg, uint64_t h, uint64_t n)
+static void choose_all(struct lane *l)
 {
-	for (uint64_t i = 0; i < n; i++)
-		h = round_of(alg, h, i);
-	return h;
+	for (enum lane_alg alg = 0; alg < LANE_ALGS; alg++)
+		for (unsigned k = 1; k <= SLOTS; k++)
+			choose(l, alg, k);
 }
 
-uint64_t lane_plain(enum lane_alg alg, uint64_t seed, uint64_t n)
+uint32_t lane_pass_ps(const struct lane *l, enum lane_alg alg, unsigned k)
 {
-	must(alg < LANE_ALGS);
-	seed = seed_cut(alg, seed);
-	switch (alg) {
-	case LANE_FNV1A32:
-		return plain(LANE_FNV1A32, seed, n);
-	case LANE_FNV1A64:
-		return plain(LANE_FNV1A64, seed, n);
-	default:
-		return plain(LANE_MIX64, seed, n);
-	}
+	must(alg < LANE_ALGS && k <= SLOTS);
+	return l->pass_ps[alg][k];
 }
 
-/* --- queues: the running slots of one algorithm ---------------------------- */
+unsigned lane_choice(const struct lane *l, enum lane_alg alg, unsigned k)
+{
+	must(alg < LANE_ALGS && k >= 1 && k <= SLOTS);
+	return l->choice[alg][k];
+}
+
+bool lane_row(const struct lane *l, unsigned i, struct lane_row *row)
+{
+	if (i >= l->rows)
+		return false;
+	*row = (struct lane_row){
+		.name = l->row[i].body->name,
+		.alg = l->row[i].body->alg,
+		.lanes = l->row[i].body->lanes,
+		.builtin_ps = l->row[i].body->pass_ps,
+		.pass_ps = l->row[i].pass_ps,
+	};
+	return true;
+}
+
+/* --- calibration ------------------------------------------------------------------ */
+
+/* All bodies in turn, and again: whatever slows the core for a while slows all. */
+static struct row *sample_row(struct lane *l)
+{
+	return &l->row[l->sample % l->rows];
+}
+
+static uint64_t sample_passes(const struct lane_body *body)
+{
+	return LANE_SAMPLE_US * UINT64_C(1000000) / body->pass_ps;
+}
+
+bool lane_sample(struct lane *l)
+{
+	const struct lane_body *body;
+
+	if (lane_calibrated(l))
+		return false;
+	body = sample_row(l)->body;
+	body->run(&l->hash, &l->round, sample_passes(body));
+	return true;
+}
+
+void lane_sampled(struct lane *l, uint64_t ns)
+{
+	struct row *row = sample_row(l);
+	uint64_t ps = max_u64(ns * 1000 / sample_passes(row->body), 1);
+
+	if (!row->best_ps || ps < row->best_ps)
+		row->best_ps = (uint32_t)min_u64(ps, UINT32_MAX / SLOTS);
+	if (++l->sample < l->rows * LANE_SAMPLES)
+		return;
+	for (unsigned r = 0; r < l->rows; r++)
+		l->row[r].pass_ps = l->row[r].best_ps;
+	choose_all(l);
+}
+
+bool lane_calibrated(const struct lane *l)
+{
+	return l->sample == l->rows * LANE_SAMPLES;
+}
+
+void lane_recalibrate(struct lane *l)
+{
+	l->sample = 0;
+	for (unsigned r = 0; r < l->rows; r++)
+		l->row[r].best_ps = 0;
+}
+
+/* --- queues: the running slots of one algorithm -------------------------------------- */
 
 /* Shortest first. A step leaves the order nearly as it was, so insertion is
  * one comparison a slot. */
@@ -173,17 +205,13 @@ static void queue_sweep(struct lane *l, enum lane_alg alg)
 	unsigned kept = 0;
 
 	for (unsigned a = 0; a < l->queued[alg]; a++)
-		if (!((l->free | l->done) >> q[a] & 1))
+		if (l->slots[q[a]].state == SLOT_RUNNING)
 			q[kept++] = q[a];
 	l->queued[alg] = kept;
 }
 
-static unsigned groups_of(unsigned jobs)
-{
-	return (jobs + LANE_SCALAR - 1) / LANE_SCALAR;
-}
-
-/* The algorithm whose next job, behind those already advanced, is the shortest. */
+/* The algorithm whose next job, behind those already advanced, is the shortest;
+ * LANE_ALGS when there is none. */
 static enum lane_alg queue_shortest(const struct lane *l, const unsigned *at)
 {
 	enum lane_alg best = LANE_ALGS;
@@ -201,28 +229,74 @@ static enum lane_alg queue_shortest(const struct lane *l, const unsigned *at)
 	return best;
 }
 
-/* Advance the k slots of q, which are in order, by at most so many passes; who
- * is ready leaves and the rest go on. Returns the passes used. */
-static uint64_t group_run(struct lane *l, enum lane_alg alg, const uint8_t *q, unsigned k,
-			  uint64_t passes)
+/* --- groups: what one body advances ------------------------------------------------------ */
+
+static void group_load(struct lane *l, enum lane_alg alg, const uint8_t *q, unsigned k)
 {
-	struct slot *group[LANE_SCALAR], **s = group;
-	uint64_t used = 0;
+	for (unsigned j = 0; j < k; j++) {
+		const struct slot *s = &l->slots[q[j]];
 
-	for (unsigned j = 0; j < k; j++)
-		group[j] = &l->slots[q[j]];
-	while (k && used < passes) {
-		uint64_t run = min_u64(passes - used, s[0]->left);
-
-		chains_run(alg, k, s, run);
-		used += run;
-		for (; k && !s[0]->left; s++, k--)
-			l->done |= UINT64_C(1) << (s[0] - l->slots);
+		if (algs[alg].bits == 32) {
+			l->hash.u32[j] = (uint32_t)s->h;
+			l->round.u32[j] = (uint32_t)s->i;
+		} else {
+			l->hash.u64[j] = s->h;
+			l->round.u64[j] = s->i;
+		}
 	}
-	return used;
 }
 
-/* --- the engine ------------------------------------------------------------- */
+static void group_store(struct lane *l, enum lane_alg alg, const uint8_t *q, unsigned k,
+			uint64_t passes)
+{
+	for (unsigned j = 0; j < k; j++) {
+		struct slot *s = &l->slots[q[j]];
+
+		s->h = algs[alg].bits == 32 ? l->hash.u32[j] : l->hash.u64[j];
+		s->i += passes;
+		s->left -= passes;
+	}
+}
+
+static void slot_done(struct lane *l, uint8_t slot)
+{
+	l->slots[slot].state = SLOT_DONE;
+	l->done_slot[l->done++] = slot;
+}
+
+/* Advance the k slots of q, which are in order, for so long, by one pass at least;
+ * who is ready leaves and the rest go on, in a narrower body if that is faster.
+ * Returns the time used. */
+static uint64_t group_run(struct lane *l, enum lane_alg alg, const struct row *row,
+			  const uint8_t *q, unsigned k, uint64_t budget_ps)
+{
+	uint64_t used_ps = 0;
+
+	while (k) {
+		const struct row *narrow = &l->row[l->choice[alg][k]];
+		uint64_t passes;
+
+		if (narrow->body->lanes >= k)
+			row = narrow;
+		passes = (budget_ps - used_ps) / row->pass_ps;
+		if (!used_ps)
+			passes = max_u64(passes, 1);
+		passes = min_u64(passes, l->slots[q[0]].left);
+		if (!passes)
+			break;
+		group_load(l, alg, q, k);
+		row->body->run(&l->hash, &l->round, passes);
+		group_store(l, alg, q, k, passes);
+		used_ps += passes * row->pass_ps;
+		for (; k && !l->slots[q[0]].left; q++, k--)
+			slot_done(l, q[0]);
+		if (used_ps >= budget_ps)
+			break;
+	}
+	return used_ps;
+}
+
+/* --- the engine ------------------------------------------------------------------------------ */
 
 size_t lane_footprint(void)
 {
@@ -234,94 +308,121 @@ size_t lane_align(void)
 	return _Alignof(struct lane);
 }
 
-struct lane *lane_init(void *memory)
+struct lane *lane_init(void *memory, unsigned lanes, uint32_t features)
 {
 	struct lane *l = memory;
 
 	must((uintptr_t)memory % _Alignof(struct lane) == 0);
+	must(lanes >= 1 && lanes <= LANES_MAX);
 	memset(l, 0, sizeof *l);
-	l->free = ~UINT64_C(0) >> (64 - LANES);
+	l->lanes = lanes;
+	for (unsigned i = 0; i < SLOTS; i++)
+		l->free_slot[i] = (uint8_t)(SLOTS - 1 - i);
+	rows_add(l, lane_scalar, features);
+	rows_add(l, lane_sse41, features);
+	rows_add(l, lane_avx2, features);
+	rows_add(l, lane_avx512, features);
+	rows_add(l, lane_neon, features);
+	choose_all(l);
 	return l;
 }
 
 bool lane_put(struct lane *l, const struct lane_job *job)
 {
-	must(job->alg < LANE_ALGS);
-	if (!l->free)
-		return false;
+	unsigned lanes = l->lanes + (job->n <= LANE_SHORT ? LANE_EXPRESS : 0);
+	uint8_t slot;
 
-	unsigned slot = (unsigned)__builtin_ctzll(l->free);
+	must(job->alg < LANE_ALGS);
+	if (l->busy >= lanes)
+		return false;
+	slot = l->free_slot[SLOTS - 1 - l->busy++];
 	l->slots[slot] = (struct slot){
 		.h = seed_cut(job->alg, job->seed),
 		.left = job->n,
 		.tag = job->tag,
-		.alg = job->alg,
+		.alg = (uint8_t)job->alg,
+		.state = SLOT_RUNNING,
 	};
-	l->free &= l->free - 1;
-	l->busy++;
 	if (job->n)
-		l->queue[job->alg][l->queued[job->alg]++] = (uint8_t)slot;
+		l->queue[job->alg][l->queued[job->alg]++] = slot;
 	else
-		l->done |= UINT64_C(1) << slot;
+		slot_done(l, slot);
 	return true;
 }
 
-uint64_t lane_step(struct lane *l, uint64_t rounds)
+uint64_t lane_step(struct lane *l, uint64_t budget_ps)
 {
-	uint64_t bonus = rounds / 2, fair = rounds - bonus, spent = 0, done_before = l->done;
-	unsigned at[LANE_ALGS] = { 0 }, groups = 0;
+	uint64_t all_ps = 0, fair, bonus_ps, spent_ps = 0;
+	unsigned at[LANE_ALGS] = { 0 }, done_before = l->done;
+	enum lane_alg alg;
 
-	for (enum lane_alg alg = 0; alg < LANE_ALGS; alg++) {
+	for (alg = 0; alg < LANE_ALGS; alg++) {
 		queue_sort(l, alg);
-		groups += groups_of(l->queued[alg]);
+		all_ps += l->pass_ps[alg][l->queued[alg]];
 	}
-	for (; groups; groups--) {
-		enum lane_alg alg = queue_shortest(l, at);
+	if (!all_ps)
+		return 0;
+	fair = max_u64(budget_ps / 2 / all_ps, 1); /* passes */
+	bonus_ps = budget_ps - min_u64(fair * all_ps, budget_ps);
+	while ((alg = queue_shortest(l, at)) != LANE_ALGS) {
 		unsigned jobs = l->queued[alg] - at[alg];
-		/* Six jobs are 3 + 3, not 4 + 2: a Cortex-A76 runs 3 at full speed. */
-		unsigned k = (jobs + groups_of(jobs) - 1) / groups_of(jobs);
-		uint64_t share = (fair + groups - 1) / groups;
-		uint64_t passes = max_u64((share + bonus) / algs[alg].cost, 1);
-		uint64_t used = group_run(l, alg, l->queue[alg] + at[alg], k, passes);
+		const struct row *row = &l->row[l->choice[alg][jobs]];
+		unsigned k = (unsigned)min_u64(jobs, row->body->lanes);
+		uint64_t share_ps = fair * row->pass_ps + bonus_ps;
+		uint64_t used_ps = group_run(l, alg, row, l->queue[alg] + at[alg], k, share_ps);
 
-		fair -= share;
-		bonus = (passes - used) * algs[alg].cost;
-		spent += used * algs[alg].cost;
+		bonus_ps = share_ps - min_u64(used_ps, share_ps);
+		spent_ps += used_ps;
 		at[alg] += k;
 	}
 	if (l->done != done_before)
-		for (enum lane_alg alg = 0; alg < LANE_ALGS; alg++)
+		for (alg = 0; alg < LANE_ALGS; alg++)
 			queue_sweep(l, alg);
-	return spent;
+	return spent_ps;
 }
 
 /* The slot of a job that has been taken or dropped. */
-static void slot_release(struct lane *l, unsigned slot)
+static void slot_release(struct lane *l, uint8_t slot)
 {
-	l->done &= ~(UINT64_C(1) << slot);
-	l->free |= UINT64_C(1) << slot;
-	l->busy--;
+	l->slots[slot].state = SLOT_FREE;
+	l->free_slot[SLOTS - l->busy--] = slot;
+}
+
+/* Take the i-th of the finished out of their line. */
+static void done_remove(struct lane *l, unsigned i)
+{
+	l->done--;
+	memmove(l->done_slot + i, l->done_slot + i + 1, l->done - i);
 }
 
 bool lane_take(struct lane *l, struct lane_result *result)
 {
+	uint8_t slot = l->done_slot[0];
+
 	if (!l->done)
 		return false;
-
-	unsigned slot = (unsigned)__builtin_ctzll(l->done);
 	result->hash = l->slots[slot].h;
 	result->tag = l->slots[slot].tag;
+	done_remove(l, 0);
 	slot_release(l, slot);
 	return true;
 }
 
 bool lane_drop(struct lane *l, uint32_t tag)
 {
-	for (unsigned slot = 0; slot < LANES; slot++) {
-		if (l->free >> slot & 1 || l->slots[slot].tag != tag)
+	for (unsigned slot = 0; slot < SLOTS; slot++) {
+		struct slot *s = &l->slots[slot];
+		unsigned i = 0;
+
+		if (s->state == SLOT_FREE || s->tag != tag)
 			continue;
-		slot_release(l, slot);
-		queue_sweep(l, l->slots[slot].alg);
+		if (s->state == SLOT_DONE) {
+			while (l->done_slot[i] != slot)
+				i++;
+			done_remove(l, i);
+		}
+		slot_release(l, (uint8_t)slot);
+		queue_sweep(l, s->alg);
 		return true;
 	}
 	return false;
@@ -329,11 +430,7 @@ bool lane_drop(struct lane *l, uint32_t tag)
 
 unsigned lane_running(const struct lane *l)
 {
-	unsigned running = 0;
-
-	for (enum lane_alg alg = 0; alg < LANE_ALGS; alg++)
-		running += l->queued[alg];
-	return running;
+	return l->busy - l->done;
 }
 
 unsigned lane_busy(const struct lane *l)
@@ -341,7 +438,24 @@ unsigned lane_busy(const struct lane *l)
 	return l->busy;
 }
 
-/* --- what is known of an algorithm ------------------------------------------ */
+/* --- one loop ----------------------------------------------------------------------------------- */
+
+uint64_t lane_plain(enum lane_alg alg, uint64_t seed, uint64_t n)
+{
+	uint64_t h = seed_cut(alg, seed);
+
+	must(alg < LANE_ALGS);
+	if (alg == LANE_FNV1A32)
+		for (uint64_t i = 0; i < n; i++)
+			h = lane_round_fnv1a32((uint32_t)h, (uint32_t)i);
+	else if (alg == LANE_FNV1A64)
+		for (uint64_t i = 0; i < n; i++)
+			h = lane_round_fnv1a64(h, i);
+	else
+		for (uint64_t i = 0; i < n; i++)
+			h = lane_round_mix64(h, i);
+	return h;
+}
 
 const char *lane_alg_name(enum lane_alg alg)
 {

@@ -2,23 +2,27 @@
 /*
  * lane.h - run many hash loops side by side on one core
  *
- * Place    worker puts jobs in, steps them between two looks at the ring, and
- *          takes the results. Pure.
+ * Place    The worker, or a core of the crew, puts jobs in, steps them for a
+ *          slice of time, and takes the results. Pure.
  * Model    One loop is a serial chain: bound by the latency of its multiply
- *          (3 cycles a round on Cortex-A76, 4 on Zen 4), it leaves the
- *          multiplier idle most of the time. Jobs that advance together, one
- *          round each per pass, fill the gaps. Each lane has its own counter,
- *          so a job joins or leaves at any step. Order of results is free.
- *          Policy: half of a step's budget is shared evenly, so that every job
- *          advances in every step; the other half, and what the finished leave
- *          over, goes to those with the fewest rounds to go: a short job does
- *          not wait behind long ones, equal jobs end in order of arrival.
+ *          (3 cycles a round on Cortex-A76, 4 on Zen), it leaves the multiplier
+ *          idle most of the time. Jobs that advance together, one round each per
+ *          pass, fill the gaps. Each has its own counter, so it joins or leaves at
+ *          any step. The loops are bodies (lane_body.h) of several instruction
+ *          sets and widths; for each number of jobs the engine uses those that
+ *          together take the least time a pass. What a pass takes is built in
+ *          until it has been measured here (lane_sample).
+ *          Policy: half of a step's time goes to all jobs evenly, one round for one
+ *          round; the other half, and what the finished leave over, to those with
+ *          the fewest rounds to go. So a short job does not wait behind long ones,
+ *          and equal jobs end in the order of their arrival. And when all lanes are
+ *          taken, LANE_EXPRESS more take jobs of at most LANE_SHORT rounds.
  * Owner    The engine copies the job; nothing of the caller's must outlive put.
  * Threads  One engine per thread; no call is safe from two threads.
- * Limits   LANES jobs in flight, then lane_put says no. Nothing allocates.
- * Units    Budgets are rounds of FNV-1a as one chain, not time: who wants time
- *          divides by the rate that he has seen. Up to LANE_SCALAR jobs side by
- *          side count as one chain; a round of mix64 counts LANE_MIX64_COST.
+ * Limits   As many jobs in flight as lane_init was told, LANES_MAX at most, and
+ *          the express lanes; then lane_put says no. Nothing allocates.
+ * Units    Picoseconds of this core's time as the table has it. Who measures
+ *          something else by his clock keeps the ratio.
  *
  *   put -> [ running: h, i, n ] -> step, step ... i == n -> [ done ] -> take
  */
@@ -36,9 +40,13 @@ enum lane_alg {
 	LANE_ALGS,
 };
 
-/* 31 against 9.8 ms for 10M rounds on an AMD EPYC (Zen 5). So the time that a
- * budget takes hardly depends on which algorithms are running. */
-enum { LANE_MIX64_COST = 3 };
+/* What the CPU must have for a body; cpu_features (cpu.h) asks it. */
+enum lane_cpu {
+	LANE_CPU_SSE41 = 1,
+	LANE_CPU_AVX2 = 2,
+	LANE_CPU_AVX512 = 4, /* F and DQ: with vpmullq */
+	LANE_CPU_NEON = 8,
+};
 
 struct lane_job {
 	uint64_t n;    /* rounds */
@@ -58,18 +66,18 @@ struct lane; /* the engine; lives in memory that the caller brings */
 size_t lane_footprint(void);
 size_t lane_align(void);
 
-/* Make an engine in zeroed or used memory of the above size. */
-struct lane *lane_init(void *memory);
+/* Make an engine of so many lanes (1 ... LANES_MAX) in zeroed or used memory of
+ * the above size, with the bodies that a CPU with these features can run. */
+struct lane *lane_init(void *memory, unsigned lanes, uint32_t features);
 
-/* Hand in a job. False when all lanes are busy: keep the job and come back
+/* Hand in a job. False when there is no lane for it: keep the job and come back
  * after the next lane_take. */
 bool lane_put(struct lane *l, const struct lane_job *job);
 
-/* Spend `rounds` on all running jobs together, however many they are, and return
- * what was spent (what time is proportional to): less when jobs end in between;
- * more by at most LANES * LANE_MIX64_COST, for every job advances by one round
- * at least, with a budget of 0 too. */
-uint64_t lane_step(struct lane *l, uint64_t rounds);
+/* Spend so much time on all running jobs together, and return what was spent:
+ * less when jobs end in between; more by one pass at most, for every job advances
+ * by one round at least, with a budget of 0 too. */
+uint64_t lane_step(struct lane *l, uint64_t budget_ps);
 
 /* Take one finished job. False when there is none. */
 bool lane_take(struct lane *l, struct lane_result *result);
@@ -81,6 +89,36 @@ bool lane_drop(struct lane *l, uint32_t tag);
 /* Jobs running; jobs running or done and not yet taken. */
 unsigned lane_running(const struct lane *l);
 unsigned lane_busy(const struct lane *l);
+
+/* --- what a pass takes ------------------------------------------------------- */
+
+/* One round each of k jobs of one algorithm, k = 0 ... LANES_MAX + LANE_EXPRESS. */
+uint32_t lane_pass_ps(const struct lane *l, enum lane_alg alg, unsigned k);
+
+/* Calibration, in samples of about LANE_SAMPLE_US each, between which jobs may be
+ * put, stepped and taken: run one, and say how long it took. From the last one on
+ * the table holds what was measured. 0: there is no more to measure. */
+bool lane_sample(struct lane *l);
+void lane_sampled(struct lane *l, uint64_t ns);
+bool lane_calibrated(const struct lane *l);
+/* Measure all anew. */
+void lane_recalibrate(struct lane *l);
+
+/* A row of the table: a body that this CPU can run. */
+struct lane_row {
+	const char *name;
+	enum lane_alg alg;
+	unsigned lanes;
+	uint32_t builtin_ps, pass_ps; /* the guess; what is in effect */
+};
+
+/* Row i = 0, 1 ...; false at the end. At most LANE_BODIES_MAX. */
+bool lane_row(const struct lane *l, unsigned i, struct lane_row *row);
+/* The row of the body that a lone group of k jobs would run in: the narrowest of
+ * those that lane_pass_ps(alg, k) adds up. */
+unsigned lane_choice(const struct lane *l, enum lane_alg alg, unsigned k);
+
+/* --- one loop ------------------------------------------------------------------ */
 
 /* The plain loop, one job at once: the reference of tests and benchmarks. */
 uint64_t lane_plain(enum lane_alg alg, uint64_t seed, uint64_t n);

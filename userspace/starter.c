@@ -83,6 +83,7 @@ static struct worker_params worker_params_of(struct starter *st)
 		.max_n = c->max_n,
 		.max_body = c->max_body,
 		.cache = c->cache,
+		.lanes = LANES_DEFAULT,
 		.slice_us = c->slice_us,
 		.max_wait_ms = c->max_wait_ms,
 		.header_timeout_ms = c->header_timeout_ms,

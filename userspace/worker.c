@@ -84,7 +84,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->sessions = p->max_conns + p->max_socks;
 	w->session = (struct session *)(base + l.session);
 	w->out = (struct buf *)(base + l.out);
-	w->lane = lane_init(base + l.lane);
+	w->lane = lane_init(base + l.lane, p->lanes, p->features);
 	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
 	tp = tcp_params_of(w, p);
 	w->tcp = tcp_init(base + l.tcp, &tp, now_ns);
@@ -93,7 +93,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	for (int i = 0; i < LINES; i++)
 		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
 	free_socks(w);
-	w->round_cost = 1024 * 3; /* a slow core, until the first slice has been seen */
+	w->pace = 2 * PACE_TABLE; /* a slow core, until the first slice has been seen */
 	w->mode = "starting";
 	http_date(0, w->date);
 	return w;
@@ -338,33 +338,33 @@ void worker_admit(struct worker *w, uint64_t now_ns)
 
 void worker_compute(struct worker *w)
 {
-	uint64_t slice_ns = w->p.slice_us * (uint64_t)NS_PER_US;
+	uint64_t slice_ps = w->p.slice_us * UINT64_C(1000000);
 
-	w->compute_rounds = 0;
+	w->spent_ps = 0;
 	if (lane_running(w->lane))
-		w->compute_rounds = lane_step(w->lane, slice_ns * 1024 / w->round_cost);
+		w->spent_ps = lane_step(w->lane, slice_ps * PACE_TABLE / w->pace);
 }
 
-/* Follow the cost of a round: quickly up, slowly down, so that a slice is
- * rather too short than too long. Short steps say nothing about it. */
-static void follow_cost(struct worker *w, uint64_t now_ns)
+/* Follow what a slice takes beside what the table says: quickly up, slowly down,
+ * so that a slice is rather too short than too long. Short steps say nothing
+ * about it. */
+static void follow_pace(struct worker *w, uint64_t now_ns)
 {
-	uint64_t cost;
+	uint64_t pace;
 
-	if (w->compute_rounds < 4096 || now_ns <= w->admit_ns)
+	if (w->spent_ps < PACE_LEAST_PS || now_ns <= w->admit_ns)
 		return;
-	cost = (now_ns - w->admit_ns) * 1024 / w->compute_rounds;
+	pace = (now_ns - w->admit_ns) * 1000 * PACE_TABLE / w->spent_ps;
 	/* Whoever interrupted the slice is not its cost: at most twice what was. */
-	cost = min_u64(max_u64(cost, 64), 2 * w->round_cost);
-	w->round_cost = cost > w->round_cost ? (w->round_cost + cost) / 2 :
-					       (7 * w->round_cost + cost) / 8;
+	pace = min_u64(max_u64(pace, PACE_TABLE / 16), 2 * w->pace);
+	w->pace = pace > w->pace ? (w->pace + pace) / 2 : (7 * w->pace + pace) / 8;
 }
 
 void worker_answer(struct worker *w, uint64_t now_ns)
 {
 	struct lane_result r;
 
-	follow_cost(w, now_ns);
+	follow_pace(w, now_ns);
 	while (lane_take(w->lane, &r)) {
 		struct session *s = &w->session[r.tag];
 

@@ -41,7 +41,9 @@ struct worker_params {
 	uint8_t secret[16];  /* random */
 	uint64_t max_n;
 	uint32_t max_body;
-	uint32_t cache; /* results kept; 0: none */
+	uint32_t cache;    /* results kept; 0: none */
+	unsigned lanes;    /* jobs side by side, 1 ... LANES_MAX */
+	uint32_t features; /* of the CPU, enum lane_cpu */
 	uint32_t slice_us;
 	uint32_t max_wait_ms;
 	uint32_t header_timeout_ms, body_timeout_ms, idle_timeout_ms;

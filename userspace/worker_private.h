@@ -41,6 +41,11 @@ enum session_line {
 	LINES,
 };
 
+enum {
+	PACE_TABLE = 1024,
+	PACE_LEAST_PS = 4000000, /* slices below 4 us are mostly overhead */
+};
+
 struct line {
 	uint16_t first, last;
 };
@@ -85,9 +90,8 @@ struct worker {
 	uint16_t hand; /* where the search for an idle session goes on */
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */
-	/* nanoseconds that 1024 rounds took, lately */
-	uint64_t round_cost;
-	uint64_t compute_rounds; /* of the last worker_compute */
+	uint64_t pace;         /* what PACE_TABLE of the lanes' time took by the clock, lately */
+	uint64_t spent_ps;     /* of the last worker_compute */
 	uint64_t admit_ns;
 	uint64_t unix_s;
 	const char *mode;

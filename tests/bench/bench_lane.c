@@ -92,7 +92,7 @@ static void alg_bench(struct lane *l, enum lane_alg alg)
 	       "\"lone_ratio\":%.4f,\"jobs\":[",
 	       lane_alg_name(alg), LONE_ROUNDS, median(plain), median(engine), median(ratio));
 
-	for (unsigned j = 0; j < array_size(jobs) && jobs[j] <= LANES; j++) {
+	for (unsigned j = 0; j < array_size(jobs) && jobs[j] <= LANES_DEFAULT; j++) {
 		for (int p = 0; p < PAIRS; p++) {
 			double one = (double)plain_ns(alg, MANY_ROUNDS, &hash);
 			double all = (double)engine_ns(l, alg, jobs[j], MANY_ROUNDS, hash);

@@ -41,6 +41,7 @@ static void start(void)
 		.max_n = 1000,
 		.max_body = 2000,
 		.cache = 2,
+		.lanes = LANES_DEFAULT,
 		.slice_us = 5,
 		.max_wait_ms = 10,
 		.header_timeout_ms = 1000,

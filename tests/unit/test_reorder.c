@@ -49,6 +49,7 @@ static void start(void)
 		.mss6 = 1440,
 		.max_n = 1000,
 		.max_body = 2000,
+		.lanes = LANES_DEFAULT,
 		.slice_us = 50,
 		.max_wait_ms = 100,
 		.header_timeout_ms = 1000,

@@ -219,17 +219,17 @@ static void test_answer_no_buffer(void)
 	ok(last.len && says((const char *)last.data, "200 OK"), "and is sent when there is one");
 
 	start();
-	for (int i = 0; i < LANES; i++)
+	for (int i = 0; i < LANES_DEFAULT; i++)
 		open_and_send(GET(100000000));
 	turn();
 	ack = connect_port(1);
-	frame(1, WIRE_ACK, 1001, ack, GET(1));
+	frame(1, WIRE_ACK, 1001, ack, GET(100000)); /* no short job */
 	hogs = exhaust(hog);
 	pass_ms(120);
 	emit_after(0);
 	is(stats.http_busy, 1, "no lane in time, nor a block to say so");
 	ok(last.flags & WIRE_FIN && !last.len, "the connection ends");
-	is(hogs, SOCKS - LANES, "(all others are taken)");
+	is(hogs, SOCKS - LANES_DEFAULT, "(all others are taken)");
 }
 
 /* Send text in pieces, never beyond the window. False: it shut, and stays so. */
@@ -410,13 +410,13 @@ static void test_cache_lanes(void)
 	p.cache = 100;
 	start_with(p);
 	answer_to(GET(7));
-	for (int i = 0; i < LANES + 2; i++)
+	for (int i = 0; i < LANES_DEFAULT + 2; i++)
 		open_and_send(GET(100000000));
 	turn();
 	ok(says(answer_to(GET(7)), "X-Saker-Cache: hit"), "a hit needs no lane");
 	ok(says(answer_to(GET(7) GET(7)), "hit"), "nor do two");
 	is(stats.http_cache_hits, 3, "all are counted");
-	is(worker_live(w), LANES + 2, "(every lane is taken, and two wait)");
+	is(worker_live(w), LANES_DEFAULT + 2, "(every lane is taken, and two wait)");
 }
 
 int main(void)

@@ -305,6 +305,7 @@ static void start(const struct weather *k)
 		.secret = "simulated",
 		.max_n = N_MAX,
 		.max_body = HTTP_BODY_DEFAULT,
+		.lanes = LANES_DEFAULT,
 		.slice_us = SLICE_US,
 		.max_wait_ms = WAIT_MAX_MS,
 		.header_timeout_ms = HEADER_TIMEOUT_MS,

@@ -28,6 +28,7 @@ static const struct worker_params usual = {
 	.mss6 = 1440,
 	.max_n = N_MAX_DEFAULT,
 	.max_body = 16384,
+	.lanes = LANES_DEFAULT,
 	.slice_us = 50,
 	.max_wait_ms = 100,
 	.header_timeout_ms = 1000,

@@ -67,6 +67,7 @@ static bool sim_open(struct device *d, const struct script *s, const char **why)
 		.secret = "a secret of 16 B",
 		.max_n = N_MAX_DEFAULT,
 		.max_body = HTTP_BODY_DEFAULT,
+		.lanes = LANES_DEFAULT,
 		.slice_us = SLICE_US,
 		.max_wait_ms = WAIT_MAX_MS,
 		.header_timeout_ms = HEADER_TIMEOUT_MS,

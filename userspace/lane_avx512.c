@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "lane_body.h"
+
+#if defined __AVX512F__ && defined __AVX512DQ__
+#define VECTOR_BYTES 64
+#include "lane_vector.h"
+
+/* vpmulld, vpmullq */
+LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
+{
+	return (h ^ i) * UINT32_C(16777619);
+}
+
+LANE_INLINE VEC64 round_fnv1a64(VEC64 h, VEC64 i)
+{
+	return (h ^ i) * UINT64_C(1099511628211);
+}
+
+LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i)
+{
+	h ^= i;
+	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+	return h ^ h >> 31;
+}
+
+#define WIDTHS(name, vec) \
+	LANE_VECTORS(name, vec, 1) \
+	LANE_VECTORS(name, vec, 2) \
+	LANE_VECTORS(name, vec, 3) \
+	LANE_VECTORS(name, vec, 4) \
+	LANE_VECTORS(name, vec, 6) \
+	LANE_VECTORS(name, vec, 8)
+WIDTHS(fnv1a32, VEC32)
+WIDTHS(fnv1a64, VEC64)
+WIDTHS(mix64, VEC64)
+LANE_PACED(fnv1a32, VEC32, 1)
+LANE_PACED(fnv1a32, VEC32, 2)
+LANE_PACED(fnv1a64, VEC64, 1)
+LANE_PACED(fnv1a64, VEC64, 2)
+#endif
+
+const struct lane_body lane_avx512[] = {
+#if defined __AVX512F__ && defined __AVX512DQ__
+	{ "avx512x1", LANE_FNV1A32, 16, LANE_CPU_AVX512, 1250, fnv1a32_1 },
+	{ "avx512x2", LANE_FNV1A32, 32, LANE_CPU_AVX512, 1260, fnv1a32_2 },
+	{ "avx512x3", LANE_FNV1A32, 48, LANE_CPU_AVX512, 1270, fnv1a32_3 },
+	{ "avx512x4", LANE_FNV1A32, 64, LANE_CPU_AVX512, 1310, fnv1a32_4 },
+	{ "avx512x6", LANE_FNV1A32, 96, LANE_CPU_AVX512, 1400, fnv1a32_6 },
+	{ "avx512x8", LANE_FNV1A32, 128, LANE_CPU_AVX512, 1500, fnv1a32_8 },
+	/* Slower as far as is known: only where it was measured are they chosen. */
+	{ "avx512x1p", LANE_FNV1A32, 16, LANE_CPU_AVX512, 2000, fnv1a32_1p },
+	{ "avx512x2p", LANE_FNV1A32, 32, LANE_CPU_AVX512, 2000, fnv1a32_2p },
+	{ "avx512x1", LANE_FNV1A64, 8, LANE_CPU_AVX512, 1250, fnv1a64_1 },
+	{ "avx512x2", LANE_FNV1A64, 16, LANE_CPU_AVX512, 1260, fnv1a64_2 },
+	{ "avx512x3", LANE_FNV1A64, 24, LANE_CPU_AVX512, 1270, fnv1a64_3 },
+	{ "avx512x4", LANE_FNV1A64, 32, LANE_CPU_AVX512, 1310, fnv1a64_4 },
+	{ "avx512x6", LANE_FNV1A64, 48, LANE_CPU_AVX512, 1400, fnv1a64_6 },
+	{ "avx512x8", LANE_FNV1A64, 64, LANE_CPU_AVX512, 1500, fnv1a64_8 },
+	{ "avx512x1p", LANE_FNV1A64, 8, LANE_CPU_AVX512, 2000, fnv1a64_1p },
+	{ "avx512x2p", LANE_FNV1A64, 16, LANE_CPU_AVX512, 2000, fnv1a64_2p },
+	{ "avx512x1", LANE_MIX64, 8, LANE_CPU_AVX512, 5000, mix64_1 },
+	{ "avx512x2", LANE_MIX64, 16, LANE_CPU_AVX512, 5150, mix64_2 },
+	{ "avx512x3", LANE_MIX64, 24, LANE_CPU_AVX512, 5200, mix64_3 },
+	{ "avx512x4", LANE_MIX64, 32, LANE_CPU_AVX512, 5250, mix64_4 },
+	{ "avx512x6", LANE_MIX64, 48, LANE_CPU_AVX512, 5700, mix64_6 },
+	{ "avx512x8", LANE_MIX64, 64, LANE_CPU_AVX512, 6300, mix64_8 },
+#endif
+	{ 0 },
+};
