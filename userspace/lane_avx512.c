@@ -34,10 +34,12 @@ LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i)
 WIDTHS(fnv1a32, VEC32)
 WIDTHS(fnv1a64, VEC64)
 WIDTHS(mix64, VEC64)
-LANE_PACED(fnv1a32, VEC32, 1)
-LANE_PACED(fnv1a32, VEC32, 2)
-LANE_PACED(fnv1a64, VEC64, 1)
-LANE_PACED(fnv1a64, VEC64, 2)
+LANE_PACED(fnv1a32, VEC32, 1, 25, 0)
+LANE_PACED(fnv1a32, VEC32, 2, 0, 25)
+LANE_PACED(fnv1a32, VEC32, 4, 6, 0)
+LANE_PACED(fnv1a64, VEC64, 1, 25, 0)
+LANE_PACED(fnv1a64, VEC64, 2, 0, 25)
+LANE_PACED(fnv1a64, VEC64, 4, 6, 0)
 #endif
 
 const struct lane_body lane_avx512[] = {
@@ -51,6 +53,7 @@ const struct lane_body lane_avx512[] = {
 	/* Slower as far as is known: only where it was measured are they chosen. */
 	{ "avx512x1p", LANE_FNV1A32, 16, LANE_CPU_AVX512, 2000, fnv1a32_1p },
 	{ "avx512x2p", LANE_FNV1A32, 32, LANE_CPU_AVX512, 2000, fnv1a32_2p },
+	{ "avx512x4p", LANE_FNV1A32, 64, LANE_CPU_AVX512, 2000, fnv1a32_4p },
 	{ "avx512x1", LANE_FNV1A64, 8, LANE_CPU_AVX512, 1250, fnv1a64_1 },
 	{ "avx512x2", LANE_FNV1A64, 16, LANE_CPU_AVX512, 1260, fnv1a64_2 },
 	{ "avx512x3", LANE_FNV1A64, 24, LANE_CPU_AVX512, 1270, fnv1a64_3 },
@@ -59,6 +62,7 @@ const struct lane_body lane_avx512[] = {
 	{ "avx512x8", LANE_FNV1A64, 64, LANE_CPU_AVX512, 1500, fnv1a64_8 },
 	{ "avx512x1p", LANE_FNV1A64, 8, LANE_CPU_AVX512, 2000, fnv1a64_1p },
 	{ "avx512x2p", LANE_FNV1A64, 16, LANE_CPU_AVX512, 2000, fnv1a64_2p },
+	{ "avx512x4p", LANE_FNV1A64, 32, LANE_CPU_AVX512, 2000, fnv1a64_4p },
 	{ "avx512x1", LANE_MIX64, 8, LANE_CPU_AVX512, 5000, mix64_1 },
 	{ "avx512x2", LANE_MIX64, 16, LANE_CPU_AVX512, 5150, mix64_2 },
 	{ "avx512x3", LANE_MIX64, 24, LANE_CPU_AVX512, 5200, mix64_3 },

@@ -18,8 +18,16 @@
 #define VEC32 uint32_t __attribute__((vector_size(VECTOR_BYTES)))
 #define VEC64 uint64_t __attribute__((vector_size(VECTOR_BYTES)))
 
-/* name ## suffix: k vectors of `vec`, each of which takes round_name. */
-#define LANE_BODY(name, suffix, vec, k, pace) \
+/* n no-operations of 8 bytes. 0 is not even a barrier to the compiler. */
+#define LANE_PACE_0
+#define LANE_PACE_LFENCE __asm__ volatile("lfence" : : : "memory")
+#define LANE_PACE_6 LANE_NOPS(6)
+#define LANE_PACE_25 LANE_NOPS(25)
+#define LANE_NOPS(n) __asm__ volatile(".rept " #n "\n\t.byte 0x0f,0x1f,0x84,0,0,0,0,0\n\t.endr")
+
+/* name ## suffix: k vectors of `vec`, each of which takes round_name. `before` the first
+ * pass, behind `each` vector and behind the `rest` of them there may be a LANE_PACE. */
+#define LANE_BODY(name, suffix, vec, k, before, each, rest) \
 	static void name##suffix(void *hash, void *number, uint64_t passes) \
 	{ \
 		vec *hs = hash, *is = number, h[k], i[k]; \
@@ -28,12 +36,14 @@
 			h[j] = hs[j]; \
 			i[j] = is[j]; \
 		} \
+		LANE_PACE_##before; \
 		for (; passes; passes--) { \
 			LANE_EACH(j, k) { \
 				h[j] = round_##name(h[j], i[j]); \
 				i[j] += 1; \
+				LANE_PACE_##each; \
 			} \
-			pace; \
+			LANE_PACE_##rest; \
 		} \
 		LANE_EACH(j, k) { \
 			hs[j] = h[j]; \
@@ -41,16 +51,23 @@
 		} \
 	}
 
-#define LANE_VECTORS(name, vec, k) LANE_BODY(name, _##k, vec, k, )
+#define LANE_VECTORS(name, vec, k) LANE_BODY(name, _##k, vec, k, 0, 0, 0)
 
-/* The same, paced: no-operations of 8 bytes keep the front end from running ahead
- * and filling the vector scheduler, which on Zen 5 makes operations of one cycle
- * take two. The 4 cycles of a round have room for 32 operations; two vectors use 7 of
- * them, and 25 fill the rest. Measured on an EPYC (Zen 5), a pass over a round of the
- * plain loop: unpaced 1.25, with 22 to 26 of them 1.00 to 1.04, with 25 always 1.00.
- * Three vectors and more gain nothing. */
-#define LANE_PACED(name, vec, k) \
-	LANE_BODY(name, _##k##p, vec, k, \
-		  __asm__ volatile(".rept 25\n\t.byte 0x0f,0x1f,0x84,0,0,0,0,0\n\t.endr"))
+/* The same, paced: no-operations keep the front end from running ahead and filling the
+ * vector scheduler, which on Zen 5 makes operations of one cycle take two. It can begin 8
+ * operations a cycle, 32 in the 4 of a round; two vectors use 7 of those and four 13.
+ * Measured on an EPYC (Zen 5), a pass over a round of the plain loop:
+ *
+ *            vectors   unpaced   paced
+ *                  1      1.25    1.00   25; 22 to 28 are as good
+ *                  2      1.25    1.00   25; 22 to 26 are nearly
+ *                  4      1.29    1.15   24, which must be spread; it is then bound
+ *                                        by the front end: 37 operations, 4.6 cycles
+ *
+ * A backlog from before the loop would stay until its end (1.07 with one vector, 1.21
+ * with two), hence the lfence. Three, six and eight vectors gain nothing steady. Jumps
+ * to the next instruction, of which the front end follows two a cycle, pace one vector
+ * or two as well (six a round), but not four. */
+#define LANE_PACED(name, vec, k, each, rest) LANE_BODY(name, _##k##p, vec, k, LFENCE, each, rest)
 
 #endif
