@@ -12,7 +12,8 @@
 #   check-arm64        cross-build of the pure middle, its tests under qemu-user
 # make bench           ratios against nginx on the same veth and cores (root)
 #   B=json             ns and heap bytes of reading JSON bodies
-#   B=lane             what the lane engine costs and gains
+#   B=compute          lane bodies, the engine and its slices (B=lane is the same);
+#                      B_ARGS=--json: a line a row
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
@@ -38,8 +39,8 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net json lane loss,$B)),)
-BENCH := $B
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net json compute lane loss,$B)),)
+BENCH := $(B:compute=lane)
 override B := $(folder)
 endif
 B := $(folder)
@@ -234,7 +235,7 @@ run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
 bench: $(if $(filter net loss,$(BENCH)),all,$B/bench_$(BENCH))
-	$Q$(if $(filter net loss,$(BENCH)),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS),$<)
+	$Q$(if $(filter net loss,$(BENCH)),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS),$< $(B_ARGS))
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
