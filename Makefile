@@ -59,7 +59,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
 # The pure middle: no system call, no clock, no allocation, no Linux header.
 PURE := buf spsc siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane lane_scalar hop lane_sse41 lane_avx2 lane_avx512 lane_neon session answer worker
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring icmp sock steer stats nic cpu conf iothread starter main
+EDGE := ring icmp sock steer stats nic cpu crew conf iothread starter main
 
 TOOLS := saker-stat
 
@@ -127,10 +127,13 @@ $(unit): $B/%: tests/unit/%.c $(pure-o) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
 
-# What of the edge needs a machine that refuses; named for the module, which it links.
-$(edge): $B/test_%: tests/edge/test_%.c $B/%.o Makefile
+# What of the edge needs a machine that refuses, or threads; named for the module, which
+# it links with the pure middle, and with what of the edge that module stands on.
+$(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $B/$*.o
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^)
+
+$B/test_crew: $B/cpu.o
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
 	$(call say,CC,$<)
@@ -149,7 +152,7 @@ $B/http_oracle: tests/fuzz/http_oracle.c $(pure-o) Makefile
 
 $B/bench_%: tests/bench/bench_%.c $(pure-o) Makefile
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^)
 
 $B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $(wildcard tests/bpf/*.h) Makefile | $B
 	$(call say,CC,$<)

@@ -267,10 +267,16 @@ struct mode {
 	X(sock_refused, "connections closed at once: that rung's table is full") \
 	X(sock_closed, "connections of that rung that ended") \
 	/* the thread */ \
-	X(turns, "turns of the I/O thread") \
+	X(turns, "turns of an I/O thread or a compute core") \
 	X(busy_turns, "turns that found work") \
 	X(busy_ns, "time spent in turns that found work") \
-	X(clock_backwards, "stamps that would have given a negative time; not recorded")
+	X(clock_backwards, "stamps that would have given a negative time; not recorded") \
+	/* the crew: a block for each compute core, but crew_wakes */ \
+	X(crew_done, "jobs that a compute core finished") \
+	X(crew_dropped, "jobs that a compute core gave up, since their client had gone") \
+	X(crew_slices, "slices of lane work on compute cores") \
+	X(crew_sleeps, "times that an idle compute core went to sleep") \
+	X(crew_wakes, "times that an I/O thread woke a sleeping compute core")
 
 struct stats_block {
 #define X(name, help) uint64_t name;

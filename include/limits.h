@@ -156,6 +156,7 @@ enum {
 	SLICE_US = 50,        /* between two looks at the ring */
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
+	CREW_MAX = 64,        /* compute cores of one I/O thread: it looks at all each turn */
 	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */
 };
 

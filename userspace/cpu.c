@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "lane.h"
 
 /* A kernel list: "2-3,5\n"; empty on most machines. */
 static void isolated_set(cpu_set_t *set)
@@ -75,6 +76,31 @@ bool cpu_allowed(int cpu)
 
 	return !allowed_set(&set) && cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
 }
+
+#if defined(__x86_64__)
+uint32_t cpu_features(void)
+{
+	uint32_t features = 0;
+
+	if (__builtin_cpu_supports("sse4.1"))
+		features |= LANE_CPU_SSE41;
+	if (__builtin_cpu_supports("avx2"))
+		features |= LANE_CPU_AVX2;
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+		features |= LANE_CPU_AVX512;
+	return features;
+}
+#elif defined(__aarch64__)
+uint32_t cpu_features(void)
+{
+	return LANE_CPU_NEON; /* a part of the architecture */
+}
+#else
+uint32_t cpu_features(void)
+{
+	return 0;
+}
+#endif
 
 static size_t whole_pages(size_t length)
 {

@@ -2,7 +2,7 @@
 /*
  * cpu.h - one thread, one core, memory that stays
  *
- * Place    starter and iothread, before the first packet.
+ * Place    starter, iothread and crew, before the first packet.
  * Errors   -errno; nothing is printed here.
  */
 #ifndef CPU_H
@@ -20,6 +20,10 @@ bool cpu_isolated(int cpu);
 
 /* May this process run on it? */
 bool cpu_allowed(int cpu);
+
+/* What of it the lanes may use: bits of enum lane_cpu (lane.h). A vector unit counts
+ * only if the kernel keeps its registers. */
+uint32_t cpu_features(void);
 
 /* Zeroed pages, shared with children, never swapped once touched
  * (mlock2 ONFAULT; a refused lock is not an error: *locked says). The length is
