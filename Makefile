@@ -11,9 +11,9 @@
 #   check-net-san      check-net's core again with the sanitized responder (root)
 #   check-arm64        cross-build of the pure middle, its tests under qemu-user
 # make bench           ratios against nginx on the same veth and cores (root)
+#   B=crew             what it takes to have a compute core do a job, and to wake one
 #   B=json             ns and heap bytes of reading JSON bodies
-#   B=compute          lane bodies, the engine and its slices (B=lane is the same);
-#                      B_ARGS=--json: a line a row
+#   B=lane             lane bodies, the engine and its slices; B_ARGS=--json: a line a row
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
@@ -39,8 +39,8 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net json compute lane loss,$B)),)
-BENCH := $(B:compute=lane)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net crew json lane loss,$B)),)
+BENCH := $B
 override B := $(folder)
 endif
 B := $(folder)
@@ -153,6 +153,8 @@ $B/http_oracle: tests/fuzz/http_oracle.c $(pure-o) Makefile
 $B/bench_%: tests/bench/bench_%.c $(pure-o) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^)
+
+$B/bench_crew: $B/crew.o $B/cpu.o
 
 $B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $(wildcard tests/bpf/*.h) Makefile | $B
 	$(call say,CC,$<)
