@@ -156,9 +156,22 @@ enum {
 	SLICE_US = 50,        /* between two looks at the ring */
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
-	CREW_MAX = 64,        /* compute cores of one I/O thread: it looks at all each turn */
 	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */
 };
+
+/* --- threads ---------------------------------------------------------------- */
+enum {
+	/* Each I/O thread has an RX queue at least, and there are no more of those. */
+	IO_THREADS_MAX = QUEUES_MAX,
+	CREW_MAX = 16, /* compute cores; an I/O thread looks at a ring of each */
+	/* How long an idle compute core spins before it sleeps. To sleep and be woken
+	 * costs about as much, so waiting is at most twice as dear as knowing better. */
+	SPIN_US_DEFAULT = 50,
+	/* Records from an I/O thread to the next, of 48 bytes: what icmp_ring brings in
+	 * two turns. When they are full the rest waits in icmp_ring. */
+	RELAY_RECORDS = 64,
+};
+_Static_assert(RELAY_RECORDS >= 2 * BATCH_MAX, "a turn's worth always fits an empty ring");
 
 /* --- steering ------------------------------------------------------------- */
 enum {

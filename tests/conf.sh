@@ -88,11 +88,12 @@ number() { # OPTION MIN MAX
 	done
 }
 number port 1 65535
-number io-cpu 0 1023
 number max-conns 1 60000
 number max-n 0 1000000000000
 number max-wait-ms 0 60000
 number slice-us 5 10000
+number spin-us 0 1000000
+number lanes 1 128
 number max-body 0 1048576
 number cache 0 1048576
 number stall-ms 50 60000
@@ -119,6 +120,37 @@ for rung in auto xdp-native xdp-generic socket; do
 done
 rejects io native 'wanted auto, xdp-native'
 rejects io '' 'wanted auto, xdp-native'
+
+# --- CPUs -----------------------------------------------------------------------
+for list in io-cpu compute-cpus; do
+	manual_has $list '0 to 1023'
+	manual_has $list 'at most 16'
+	takes $list=0 "$list = 0"
+	takes $list=1023 "$list = 1023"
+	takes $list=2,3 "$list = 2,3"
+	takes $list=1-3 "$list = 1,2,3"
+	takes $list=5-5 "$list = 5"
+	takes $list=9,4-6,0 "$list = 9,4,5,6,0"
+	takes $list=16-31 "$list = 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+	for bad in '' , 1, ,1 1,,2 -1 1- 3-1 1-2-3 1024 0-1024 ' 1' '1 ' '1, 2' 0x1 +1 all 1.5 \
+		99999999999999999999999; do
+		rejects $list "$bad" 'wanted CPUs, 0 ... 1023, such as 2 or 2,4-6'
+	done
+	rejects $list 2,2 'CPU 2 is there twice'
+	rejects $list 1-3,2 'CPU 2 is there twice'
+	rejects $list 0-16 'at most 16 CPUs'
+done
+check
+! grep -q 'cpu' "$dir/out"
+result $? 'neither list is a setting when it is not given'
+check --io-cpu=1,2 --compute-cpus=3,2
+refused 'a CPU that does both is refused' 'saker: CPU 2 is in --io-cpu and in --compute-cpus'
+file 'compute-cpus = 3'
+check --config="$dir/conf" --io-cpu=3
+refused 'also when one list is in the file' 'saker: CPU 3 is in --io-cpu and in --compute-cpus'
+check --config="$dir/conf" --io-cpu=3 --compute-cpus=4
+[ $status = 0 ] && grep -qx 'compute-cpus = 4' "$dir/out"
+result $? 'the command line replaces the list of the file'
 
 takes addr=192.0.2.7 'addr = ::ffff:192.0.2.7'
 takes addr=::ffff:192.0.2.7 'addr = ::ffff:192.0.2.7'
@@ -201,7 +233,7 @@ for order in first last; do
 	result $? "the command line wins over the file (given $order); its addresses replace the file's"
 done
 
-check --port=82 --slice-us=70 --pin-dir=/sys/fs/bpf/y --addr=2001:db8::1
+check --port=82 --slice-us=70 --io-cpu=3,1-2 --compute-cpus=0 --pin-dir=/sys/fs/bpf/y --addr=2001:db8::1
 cp "$dir/out" "$dir/conf"
 run --check --config="$dir/conf"
 [ $status = 0 ] && cmp -s "$dir/conf" "$dir/out"
@@ -236,7 +268,7 @@ done
 check
 cp "$dir/out" "$dir/defaults"
 "$saker" --help | tr -s ' \n' ' ' | sed 's/ \(-., \)*--/\n/g' > "$dir/help"
-for option in port io max-conns max-n max-wait-ms slice-us max-body cache header-timeout body-timeout \
+for option in port io max-conns max-n max-wait-ms slice-us spin-us lanes max-body cache header-timeout body-timeout \
 	idle-timeout stall-ms drain-s for; do
 	told=$(sed -n "s/^$option=.*(default \([a-z0-9.]*\).*/\1/p" "$dir/help")
 	real=$(sed -n "s/^$option = //; t found; d; :found s/\.000$//p; t; p" "$dir/defaults")

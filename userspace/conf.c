@@ -22,6 +22,7 @@ enum {
 	WAIT_MS_MAX = 60000,
 	SLICE_US_MIN = 5, /* shorter, and looking at the ring costs more than the work */
 	SLICE_US_MAX = 10000,
+	SPIN_US_MAX = 1000000,
 	TIMEOUT_MS_MIN = 100,
 	TIMEOUT_MS_MAX = 3600000,
 	STALL_MS_MIN = 50,
@@ -39,10 +40,13 @@ enum {
 	KEY_ADDR = 256, /* no letter */
 	KEY_IO,
 	KEY_IO_CPU,
+	KEY_COMPUTE_CPUS,
 	KEY_MAX_CONNS,
 	KEY_MAX_N,
 	KEY_MAX_WAIT,
 	KEY_SLICE,
+	KEY_SPIN,
+	KEY_LANES,
 	KEY_MAX_BODY,
 	KEY_CACHE,
 	KEY_HEADER_TIMEOUT,
@@ -65,8 +69,12 @@ static const struct argp_option options[] = {
 	  "serve this IPv4 or IPv6 address only; up to 8 times (default: every address)", 1 },
 	{ "io", KEY_IO, "RUNG", 0,
 	  "auto, xdp-native, xdp-generic or socket (default auto: the first that works)", 1 },
-	{ "io-cpu", KEY_IO_CPU, "N", 0,
-	  "CPU of the I/O thread (default: the first isolated one, else the last)", 1 },
+	{ "io-cpu", KEY_IO_CPU, "LIST", 0,
+	  "an I/O thread on each of these CPUs, such as 2 or 2,4-6 (default: one, on the first "
+	  "isolated CPU, else the last)",
+	  1 },
+	{ "compute-cpus", KEY_COMPUTE_CPUS, "LIST", 0,
+	  "CPUs that only compute (default: none, the I/O threads do)", 1 },
 
 	{ .doc = "Limits:", .group = 2 },
 	{ "max-conns", KEY_MAX_CONNS, "N", 0, "connections at once (default 1024)", 2 },
@@ -75,6 +83,9 @@ static const struct argp_option options[] = {
 	  "answer 503 rather than wait longer for a lane (default 1000)", 2 },
 	{ "slice-us", KEY_SLICE, "US", 0, "computing between two looks at the ring (default 50)",
 	  2 },
+	{ "spin-us", KEY_SPIN, "US", 0,
+	  "how long an idle compute CPU waits awake before it sleeps (default 50)", 2 },
+	{ "lanes", KEY_LANES, "N", 0, "requests that a CPU computes side by side (default 64)", 2 },
 	{ "max-body", KEY_MAX_BODY, "BYTES", 0, "longest request body (default 16384)", 2 },
 	{ "cache", KEY_CACHE, "N", 0, "results kept for who asks again (default 0: none)", 2 },
 
@@ -166,6 +177,50 @@ static unsigned timeout_ms(const struct given *g)
 	return ms;
 }
 
+static bool has_cpu(const int *cpus, unsigned count, int cpu)
+{
+	while (count && cpus[count - 1] != cpu)
+		count--;
+	return count;
+}
+
+/* A number from *at on, which moves behind it; -1: none, or too high for a CPU. */
+static long cpu_number(const char **at)
+{
+	long n = -1;
+
+	for (; isdigit((unsigned char)**at) && n < CPU_SETSIZE; ++*at)
+		n = (n < 0 ? 0 : n * 10) + (**at - '0');
+	return n < CPU_SETSIZE ? n : -1;
+}
+
+/* "2,4-6": in the order given. */
+static unsigned cpu_list(const struct given *g, int *cpus, unsigned max)
+{
+	const char *at = g->value;
+	unsigned count = 0;
+
+	for (;; at++) {
+		long from = cpu_number(&at), to = from;
+
+		if (*at == '-') {
+			at++;
+			to = cpu_number(&at);
+		}
+		if (from < 0 || to < from || (*at && *at != ','))
+			refuse(g, "wanted CPUs, 0 ... %d, such as 2 or 2,4-6", CPU_SETSIZE - 1);
+		for (; from <= to; from++) {
+			if (has_cpu(cpus, count, (int)from))
+				refuse(g, "CPU %ld is there twice", from);
+			if (count == max)
+				refuse(g, "at most %u CPUs", max);
+			cpus[count++] = (int)from;
+		}
+		if (!*at)
+			return count;
+	}
+}
+
 static bool flag(const struct given *g)
 {
 	if (!g->value || !strcmp(g->value, "yes"))
@@ -224,11 +279,14 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_PORT: c->port = (uint16_t)number(g, 1, UINT16_MAX); break;
 	case KEY_ADDR: add_addr(c, g); break;
 	case KEY_IO: c->io = io_rung(g); break;
-	case KEY_IO_CPU: c->io_cpu = (int)number(g, 0, CPU_SETSIZE - 1); break;
+	case KEY_IO_CPU: c->io_cpus = cpu_list(g, c->io_cpu, IO_THREADS_MAX); break;
+	case KEY_COMPUTE_CPUS: c->compute_cpus = cpu_list(g, c->compute_cpu, CREW_MAX); break;
 	case KEY_MAX_CONNS: c->max_conns = (unsigned)number(g, 1, CONNS_MAX); break;
 	case KEY_MAX_N: c->max_n = number(g, 0, N_MAX_MAX); break;
 	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)number(g, 0, WAIT_MS_MAX); break;
 	case KEY_SLICE: c->slice_us = (unsigned)number(g, SLICE_US_MIN, SLICE_US_MAX); break;
+	case KEY_SPIN: c->spin_us = (unsigned)number(g, 0, SPIN_US_MAX); break;
+	case KEY_LANES: c->lanes = (unsigned)number(g, 1, LANES_MAX); break;
 	case KEY_MAX_BODY: c->max_body = (unsigned)number(g, 0, HTTP_BODY_MAX); break;
 	case KEY_CACHE: c->cache = (unsigned)number(g, 0, CACHE_MAX); break;
 	case KEY_HEADER_TIMEOUT: c->header_timeout_ms = timeout_ms(g); break;
@@ -412,16 +470,31 @@ static void find_interface(struct conf *conf)
 	}
 }
 
+/* Only when both lists are known: one may be in the file. */
+static void check_cpus(const struct conf *c)
+{
+	for (unsigned i = 0; i < c->compute_cpus; i++) {
+		if (!has_cpu(c->io_cpu, c->io_cpus, c->compute_cpu[i]))
+			continue;
+		fprintf(stderr,
+			"saker: CPU %d is in --io-cpu and in --compute-cpus: a CPU does the one or "
+			"the other\n",
+			c->compute_cpu[i]);
+		exit(EXIT_USAGE);
+	}
+}
+
 void conf_parse(struct conf *conf, int argc, char **argv)
 {
 	static const struct conf defaults = {
 		.port = 8080,
 		.io = CONF_IO_AUTO,
-		.io_cpu = -1,
 		.max_conns = CONNS_DEFAULT,
 		.max_n = N_MAX_DEFAULT,
 		.max_wait_ms = WAIT_MAX_MS,
 		.slice_us = SLICE_US,
+		.spin_us = SPIN_US_DEFAULT,
+		.lanes = LANES_DEFAULT,
 		.max_body = HTTP_BODY_DEFAULT,
 		.header_timeout_ms = HEADER_TIMEOUT_MS,
 		.body_timeout_ms = BODY_TIMEOUT_MS,
@@ -438,12 +511,20 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 		read_file(conf, file);
 		read_arguments(conf, argc, argv);
 	}
+	check_cpus(conf);
 	find_interface(conf);
 }
 
 static void print_seconds(const char *name, unsigned ms)
 {
 	printf("%s = %u.%03u\n", name, ms / 1000, ms % 1000);
+}
+
+static void print_cpus(const char *name, const int *cpus, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		printf("%s%s%d%s", i ? "" : name, i ? "," : " = ", cpus[i],
+		       i + 1 < count ? "" : "\n");
 }
 
 void conf_print(const struct conf *c)
@@ -454,11 +535,12 @@ void conf_print(const struct conf *c)
 		printf("addr = %s\n", inet_ntop(AF_INET6, c->addr[i], name, sizeof name));
 	}
 	printf("io = %s\n", io_names[c->io]);
-	if (c->io_cpu >= 0)
-		printf("io-cpu = %d\n", c->io_cpu);
+	print_cpus("io-cpu", c->io_cpu, c->io_cpus);
+	print_cpus("compute-cpus", c->compute_cpu, c->compute_cpus);
 	printf("max-conns = %u\nmax-n = %" PRIu64 "\nmax-wait-ms = %u\nslice-us = %u\n"
-	       "max-body = %u\ncache = %u\n",
-	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->max_body, c->cache);
+	       "spin-us = %u\nlanes = %u\nmax-body = %u\ncache = %u\n",
+	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->spin_us, c->lanes,
+	       c->max_body, c->cache);
 	print_seconds("header-timeout", c->header_timeout_ms);
 	print_seconds("body-timeout", c->body_timeout_ms);
 	print_seconds("idle-timeout", c->idle_timeout_ms);

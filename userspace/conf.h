@@ -30,7 +30,12 @@ struct conf {
 	unsigned addr_count;               /* --addr, repeatable; 0: every address */
 	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
 	enum conf_io io;
-	int io_cpu; /* -1: first isolated CPU, else the last one */
+	unsigned io_cpus; /* --io-cpu; 0: one thread, on the first isolated CPU or the last one */
+	int io_cpu[IO_THREADS_MAX];
+	unsigned compute_cpus; /* --compute-cpus; none of them is an I/O CPU */
+	int compute_cpu[CREW_MAX];
+	unsigned spin_us;
+	unsigned lanes;
 	unsigned max_conns;
 	uint64_t max_n;
 	unsigned max_wait_ms;

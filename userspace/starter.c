@@ -138,9 +138,7 @@ static int choose_cpu(struct starter *st, int *cpu)
 {
 	bool isolated;
 
-	*cpu = st->conf->io_cpu;
-	if (*cpu < 0)
-		*cpu = cpu_choose(&isolated);
+	*cpu = st->conf->io_cpus ? st->conf->io_cpu[0] : cpu_choose(&isolated);
 	if (*cpu < 0)
 		return refuse(st, "no CPU that this process may use: %s", strerror(-*cpu));
 	if (!cpu_allowed(*cpu))
