@@ -20,16 +20,20 @@ static uint8_t *record_at(const struct spsc *q, uint32_t at)
 	return q->records + (size_t)(at & (q->count - 1)) * q->size;
 }
 
+bool spsc_full(struct spsc *q)
+{
+	if (q->producer.tail - q->producer.head_seen == q->count)
+		q->producer.head_seen = __atomic_load_n(&q->consumer.head,
+							__ATOMIC_ACQUIRE); /* B */
+	return q->producer.tail - q->producer.head_seen == q->count;
+}
+
 bool spsc_put(struct spsc *q, const void *record)
 {
 	uint32_t tail = q->producer.tail;
 
-	if (tail - q->producer.head_seen == q->count) {
-		q->producer.head_seen = __atomic_load_n(&q->consumer.head,
-							__ATOMIC_ACQUIRE); /* B */
-		if (tail - q->producer.head_seen == q->count)
-			return false;
-	}
+	if (spsc_full(q))
+		return false;
 	memcpy(record_at(q, tail), record, q->size);
 	__atomic_store_n(&q->producer.tail, tail + 1, __ATOMIC_RELEASE); /* A */
 	return true;

@@ -45,6 +45,9 @@ size_t spsc_footprint(uint32_t count, uint32_t size);
 /* count: a power of two; size: bytes of a record. */
 void spsc_init(struct spsc *q, void *records, uint32_t count, uint32_t size);
 
+/* For the producer: would spsc_put say no? */
+bool spsc_full(struct spsc *q);
+
 /* False when the ring is full. */
 bool spsc_put(struct spsc *q, const void *record);
 

@@ -121,6 +121,9 @@ bool tcp_took(struct tcp *t, const struct tcp_event *ev, uint32_t n, uint64_t no
  * tcp_input's, for tcp_took. Call until false, before the next tcp_input. */
 bool tcp_more(const struct tcp *t, uint16_t slot, struct tcp_event *ev);
 
+/* Is there a connection of this flow? */
+bool tcp_owns(struct tcp *t, const struct pkt_flow *flow);
+
 /* A router says that it could not pass on our segment of this flow that began with
  * seq, and that mtu bytes is what it can (the IP header counts). */
 void tcp_mtu(struct tcp *t, const struct pkt_flow *flow, uint32_t seq, uint32_t mtu,

@@ -26,6 +26,11 @@ static void send_again(struct tcp *t, struct conn *c, uint64_t now_ns)
 	tcp_mark(t, c, DUE_DATA);
 }
 
+bool tcp_owns(struct tcp *t, const struct pkt_flow *flow)
+{
+	return tcp_find(t, flow, tcp_hash(t, flow)) != NULL;
+}
+
 void tcp_mtu(struct tcp *t, const struct pkt_flow *flow, uint32_t seq, uint32_t mtu,
 	     uint64_t now_ns)
 {

@@ -253,12 +253,26 @@ void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_n
 	count(w, tcp_counter[verdict]);
 }
 
-void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns)
+static struct pkt_flow flow_of(const struct icmp_event *e)
 {
 	struct pkt_flow flow = { .remote_port = e->remote_port, .local_port = e->local_port };
 
 	memcpy(flow.remote, e->remote, sizeof flow.remote);
 	memcpy(flow.local, e->local, sizeof flow.local);
+	return flow;
+}
+
+bool worker_owns(struct worker *w, const struct icmp_event *e)
+{
+	struct pkt_flow flow = flow_of(e);
+
+	return tcp_owns(w->tcp, &flow);
+}
+
+void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns)
+{
+	struct pkt_flow flow = flow_of(e);
+
 	tcp_mtu(w->tcp, &flow, e->seq, e->mtu, now_ns);
 }
 

@@ -71,7 +71,9 @@ void worker_set_mode(struct worker *w, const char *mode); /* kept by reference *
 /* A received frame; may be written to. stamp_ns: when XDP saw it, 0 if unknown. */
 void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns);
 
-/* A router could not pass on one of our segments. */
+/* A router could not pass on one of our segments. Is it of this worker? When it is
+ * of nobody, one of several workers must count it all the same. */
+bool worker_owns(struct worker *w, const struct icmp_event *e);
 void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns);
 
 void worker_admit(struct worker *w, uint64_t now_ns);

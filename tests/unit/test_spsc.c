@@ -40,10 +40,10 @@ static void test_bounds(void)
 		r = record_of(i);
 		ok(spsc_put(&q, &r), "put %" PRIu64, i);
 	}
-	ok(!spsc_put(&q, &r), "full");
+	ok(spsc_full(&q) && !spsc_put(&q, &r), "full");
 	ok(spsc_take(&q, &r) && is_record(&r, 0), "the first comes first");
 	r = record_of(SMALL);
-	ok(spsc_put(&q, &r), "room for one");
+	ok(!spsc_full(&q) && spsc_put(&q, &r), "room for one");
 	ok(!spsc_put(&q, &r), "and no more");
 	for (uint64_t i = 1; i <= SMALL; i++)
 		ok(spsc_take(&q, &r) && is_record(&r, i), "then %" PRIu64, i);

@@ -18,6 +18,8 @@ static void hear(struct conn *c, uint32_t seq, uint32_t mtu)
 {
 	struct pkt_flow f = c->flow;
 
+	if (!tcp_owns(t, &f))
+		ok(false, "the connection is known by its flow");
 	tcp_mtu(t, &f, seq, mtu, now);
 	tcp_check(t);
 }

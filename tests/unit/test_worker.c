@@ -322,6 +322,7 @@ static void test_edge(void)
 	is(later.tcp_opened, 1, "carried over to the maps");
 	connect_port(2);
 	ok(later.tcp_opened == 2 && stats.tcp_opened == 1, "and counted there from now on");
+	ok(!worker_owns(w, &event), "no connection of ours");
 	worker_mtu(w, &event, now);
 	worker_publish(w);
 	is(later.tcp_mtu_stray, 1, "a path's MTU for a connection that is none");
