@@ -47,11 +47,11 @@ struct {
 	__type(value, struct mode);
 } mode SEC(".maps");
 
-/* The loader cuts this down to the CPUs that the machine can have. */
+/* The loader cuts this and the next down to the threads, cores and CPUs there are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_THREADS + ABI_CPUS_MAX);
+	__uint(max_entries, ABI_BLOCKS_MAX);
 	__type(key, __u32);
 	__type(value, struct stats_block);
 } counters SEC(".maps");
@@ -59,7 +59,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_THREADS);
+	__uint(max_entries, IO_THREADS_MAX);
 	__type(key, __u32);
 	__type(value, struct stage_block);
 } stages SEC(".maps");
@@ -299,6 +299,18 @@ static __always_inline void stamp(struct xdp_md *ctx, __u64 now)
 		meta->stamp_ns = now;
 }
 
+/* Of the thread that has the frame's queue. One thread costs no division: conf is
+ * frozen, so the verifier drops the branch. It does not follow a remainder: hence
+ * the mask. */
+static __always_inline __u64 heartbeat_of(const volatile struct steer_live *l, __u32 queue)
+{
+	__u32 thread = 0;
+	if (conf.io_threads > 1)
+		thread = queue % conf.io_threads & (IO_THREADS_MAX - 1);
+	return l->io[thread].heartbeat_ns;
+}
+_Static_assert((IO_THREADS_MAX & (IO_THREADS_MAX - 1)) == 0, "the mask keeps every thread");
+
 static __always_inline enum stats_index judge(struct xdp_md *ctx)
 {
 	struct segment s = { .odd = OURS };
@@ -310,7 +322,7 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	const volatile struct steer_live *l = bpf_map_lookup_elem(&live, &key);
 	if (!l)
 		return STATS_xdp_pass_unready;
-	__u64 heartbeat = l->heartbeat_ns;
+	__u64 heartbeat = heartbeat_of(l, ctx->rx_queue_index);
 	__u64 now = bpf_ktime_get_ns();
 	if (!l->ready)
 		return fall_through(ctx, &s, now, heartbeat, STATS_xdp_pass_unready);
@@ -333,7 +345,7 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	return STATS_xdp_redirected;
 }
 
-/* A router's word about a segment of ours goes to the I/O thread too. Nobody is
+/* A router's word about a segment of ours goes to I/O thread 0 too. Nobody is
  * woken: the thread looks each turn. */
 static __always_inline void tell_icmp(struct xdp_md *ctx, struct stats_block *block)
 {
@@ -355,7 +367,7 @@ SEC("xdp.frags")
 int saker_steer(struct xdp_md *ctx)
 {
 	enum stats_index why = judge(ctx);
-	__u32 key = ABI_THREADS + bpf_get_smp_processor_id();
+	__u32 key = conf.cpu_block + bpf_get_smp_processor_id();
 	struct stats_block *block = bpf_map_lookup_elem(&counters, &key);
 	if (block && why < STATS_COUNT) {
 		block->xdp_seen++;

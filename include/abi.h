@@ -13,14 +13,15 @@
  *
  *   map        entries                  writer                     mmapable
  *   config     1                        starter, before attach     no
- *   live       1                        starter and I/O thread     yes
+ *   live       1                        starter and I/O threads    yes
  *   mode       1                        starter; rx and tx, once   yes
- *                                       steering, the I/O thread
- *   counters   threads, then CPUs       I/O thread; XDP on a CPU   yes
+ *                                       steering, the I/O threads
+ *   counters   I/O threads, compute     each its own block; XDP    yes
+ *              cores, CPUs              that of its CPU
  *   stages     a block per I/O thread   I/O thread                 yes
  *   summary    1                        starter, each second       yes
  *   xsks_map   a socket per RX queue    starter                    no
- *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread takes      yes
+ *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
  */
 #ifndef ABI_H
 #define ABI_H
@@ -28,11 +29,15 @@
 #include <stdint.h>
 #include "limits.h"
 
-enum { ABI_VERSION = 1 };
+enum { ABI_VERSION = 2 };
 
-/* I/O threads have blocks 0 ... ABI_THREADS-1 of counters and stages; the XDP
- * program on CPU c has block ABI_THREADS + c of counters. */
-enum { ABI_THREADS = 1, ABI_CPUS_MAX = 256 };
+/* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters
+ * and of stages, compute core k block io_threads + k of counters, and the XDP program
+ * on CPU c block io_threads + compute_cores + c. The numbers are in mode; the maps are
+ * as long as that. */
+enum { ABI_CPUS_MAX = 256 };
+enum { ABI_BLOCKS_MAX = IO_THREADS_MAX + CREW_MAX + ABI_CPUS_MAX };
+enum { ABI_MODE_TEXT = 128 };
 
 /* --- config: what the XDP program was told ------------------------------ */
 struct steer_config {
@@ -44,16 +49,22 @@ struct steer_config {
 	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
 	uint64_t stall_ns;                 /* heartbeat older than this: fall through */
 	uint64_t grace_ns;                 /* then drop segments of nobody for so long */
+	uint32_t io_threads;               /* 1 ... IO_THREADS_MAX */
+	uint32_t cpu_block;                /* block of counters of CPU 0 */
 };
 
 /* --- live: the words that steer from one packet to the next ------------- */
+struct steer_beat {
+	/* when; bit 0: STEER_KERNEL_FLOWS. One word, so that XDP on another CPU sees
+	 * both or neither. */
+	uint64_t heartbeat_ns;
+} __attribute__((aligned(64))); /* each thread writes a cache line of its own */
+
 struct steer_live {
 	/* written by the starter */
 	uint64_t ready; /* 1: redirect; 0: pass */
-	/* written by the I/O thread; its own cache line */
-	/* when; bit 0: STEER_KERNEL_FLOWS. One word, so that XDP on another CPU sees
-	 * both or neither. */
-	uint64_t heartbeat_ns __attribute__((aligned(64)));
+	/* written by the I/O threads; a frame goes by that of its queue */
+	struct steer_beat io[IO_THREADS_MAX];
 };
 
 /* The kernel may hold connections on the port: look before redirecting. */
@@ -107,13 +118,16 @@ struct mode {
 	enum abi_state state;
 	enum abi_rung rung;
 	enum abi_copy copy;
-	enum abi_proof tx; /* proven: the test send completed */
+	enum abi_proof tx; /* proven: the test send of each thread completed, and none is stuck */
 	enum abi_proof rx; /* proven: a redirected frame came */
 	uint32_t queues;
 	uint32_t port;
-	int32_t io_cpu;
-	uint32_t io_cpu_isolated; /* 1: in /sys/devices/system/cpu/isolated */
-	uint32_t max_conns;
+	uint32_t io_threads, compute_cores;
+	int32_t io_cpu[IO_THREADS_MAX]; /* -1: no such thread */
+	int32_t compute_cpu[CREW_MAX];  /* -1: no such core */
+	uint32_t io_isolated;  /* bit t: io_cpu[t] is in /sys/devices/system/cpu/isolated */
+	uint32_t lanes;        /* jobs side by side on a core */
+	uint32_t max_conns;    /* of each I/O thread */
 	uint64_t started_ns;   /* exec, as far as main can see it */
 	uint64_t listening_ns; /* the socket rung accepts */
 	uint64_t ready_ns;     /* the bypass is in effect; 0: it is not */
@@ -342,13 +356,14 @@ struct summary_stage {
 struct summary_span {
 	uint64_t seconds_ns; /* length of the span */
 	uint64_t requests;
+	uint64_t busy_ns[IO_THREADS_MAX]; /* of each I/O thread; the rest was idle turns */
 #define X(name, help) struct summary_stage name;
 	STAGE_LIST(X)
 #undef X
 };
 
 struct summary {
-	char mode[64];             /* "xdp-native, copy, eth0:8080" */
+	char mode[ABI_MODE_TEXT];  /* "xdp-native, copy, eth0:8080" */
 	struct summary_span start; /* since the start */
 	struct summary_span last;  /* the last second */
 };

@@ -132,7 +132,7 @@ for list in io-cpu compute-cpus; do
 	takes $list=5-5 "$list = 5"
 	takes $list=9,4-6,0 "$list = 9,4,5,6,0"
 	takes $list=16-31 "$list = 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-	for bad in '' , 1, ,1 1,,2 -1 1- 3-1 1-2-3 1024 0-1024 ' 1' '1 ' '1, 2' 0x1 +1 all 1.5 \
+	for bad in '' ',' '1,' ',1' '1,,2' -1 1- 3-1 1-2-3 1024 0-1024 ' 1' '1 ' '1, 2' 0x1 +1 all 1.5 \
 		99999999999999999999999; do
 		rejects $list "$bad" 'wanted CPUs, 0 ... 1023, such as 2 or 2,4-6'
 	done

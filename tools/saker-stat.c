@@ -79,10 +79,19 @@ static bool process_lives(const struct mode *mode)
 	return state != 'Z' && start_ns <= mode->started_ns + slept + NS_PER_S;
 }
 
+/* Of the I/O thread that has been silent longest; 0: one has not begun. */
+static uint64_t oldest_beat(const struct stats_report *r)
+{
+	uint64_t oldest = UINT64_MAX;
+	for (uint32_t t = 0; t < stats_io_threads(&r->mode); t++)
+		oldest = min_u64(oldest, r->live.io[t].heartbeat_ns);
+	return oldest == UINT64_MAX ? 0 : oldest;
+}
+
 static void instance_judge(struct instance *in)
 {
 	const struct stats_report *r = &in->report;
-	uint64_t beat = r->live.heartbeat_ns;
+	uint64_t beat = oldest_beat(r);
 	in->heartbeat_age_ns = !beat ? UINT64_MAX : r->now_ns > beat ? r->now_ns - beat : 0;
 	bool fresh = in->heartbeat_age_ns < (uint64_t)STALL_MS * NS_PER_MS;
 	if (process_lives(&r->mode))
@@ -92,6 +101,11 @@ static void instance_judge(struct instance *in)
 	uint64_t end = in->life == LIFE_GONE && beat ? beat : r->now_ns;
 	in->span_ns = end > r->mode.started_ns ? end - r->mode.started_ns : 0;
 	in->requests = stats_requests(&r->counters);
+}
+
+static bool io_isolated(const struct mode *mode, uint32_t thread)
+{
+	return mode->io_isolated >> thread & 1;
 }
 
 static double per_second(uint64_t count, uint64_t span_ns)
@@ -159,19 +173,35 @@ static void show_responder(const struct instance *in)
 	}
 }
 
+static void show_cores(const struct instance *in)
+{
+	const struct stats_report *r = &in->report;
+	uint32_t threads = stats_io_threads(&r->mode), cores = stats_compute_cores(&r->mode);
+	for (uint32_t t = 0; t < threads; t++)
+		printf("  %-10s CPU %d (%s), busy %.1f %% of the time\n",
+		       t           ? "" :
+		       threads > 1 ? "cores" :
+				     "core",
+		       r->mode.io_cpu[t], io_isolated(&r->mode, t) ? "isolated" : "not isolated",
+		       per_second(r->busy_ns[t], in->span_ns) / 1e7);
+	for (uint32_t k = 0; k < cores; k++)
+		printf("  %-10s CPU %d, busy %.1f %% of the time\n", k ? "" : "compute",
+		       r->mode.compute_cpu[k],
+		       per_second(r->busy_ns[threads + k], in->span_ns) / 1e7);
+}
+
 static void show_mode(const struct instance *in)
 {
 	const struct mode *m = &in->report.mode;
-	char text[64], a[32], b[32];
+	char text[ABI_MODE_TEXT], a[32], b[32];
 	stats_mode_text(text, sizeof text, m);
 	printf("%s: %s, %s\n", in->name, text, stats_state_name(m->state));
 	show_responder(in);
 	printf("  proof      sending %s, receiving %s\n", stats_proof_name(m->tx),
 	       stats_proof_name(m->rx));
-	printf("  core       CPU %d (%s), busy %.1f %% of the time\n", m->io_cpu,
-	       m->io_cpu_isolated ? "isolated" : "not isolated",
-	       per_second(in->report.counters.busy_ns, in->span_ns) / 1e7);
-	printf("  limits     RX queues: %u; connections: at most %u\n", m->queues, m->max_conns);
+	show_cores(in);
+	printf("  limits     RX queues: %u; connections: at most %u%s; lanes: %u\n", m->queues,
+	       m->max_conns, m->io_threads > 1 ? " on each core" : "", m->lanes);
 	printf("  start      listening after %s, ",
 	       time_text(a, sizeof a, m->listening_ns - m->started_ns));
 	if (m->ready_ns)
@@ -245,10 +275,26 @@ static void json_string(const char *name, const char *text, size_t size)
 	putchar('"');
 }
 
+static void json_cores(const struct stats_report *r)
+{
+	uint32_t threads = stats_io_threads(&r->mode), cores = stats_compute_cores(&r->mode);
+	printf(",\"io\":[");
+	for (uint32_t t = 0; t < threads; t++)
+		printf("%s{\"cpu\":%d,\"isolated\":%s,\"busy_ns\":%" PRIu64
+		       ",\"heartbeat_ns\":%" PRIu64 "}",
+		       t ? "," : "", r->mode.io_cpu[t], io_isolated(&r->mode, t) ? "true" : "false",
+		       r->busy_ns[t], r->live.io[t].heartbeat_ns);
+	printf("],\"compute\":[");
+	for (uint32_t k = 0; k < cores; k++)
+		printf("%s{\"cpu\":%d,\"busy_ns\":%" PRIu64 "}", k ? "," : "",
+		       r->mode.compute_cpu[k], r->busy_ns[threads + k]);
+	printf("]");
+}
+
 static void json_mode(const struct instance *in)
 {
 	const struct mode *m = &in->report.mode;
-	char text[64];
+	char text[ABI_MODE_TEXT];
 	stats_mode_text(text, sizeof text, m);
 	printf("\"mode\":{");
 	json_string("text", text, sizeof text);
@@ -261,8 +307,8 @@ static void json_mode(const struct instance *in)
 	json_string("program", m->program, sizeof m->program);
 	printf(",\"port\":%u,\"pid\":%u,\"queues\":%u,\"max_conns\":%u", m->port, m->pid, m->queues,
 	       m->max_conns);
-	printf(",\"io_cpu\":%d,\"io_cpu_isolated\":%s", m->io_cpu,
-	       m->io_cpu_isolated ? "true" : "false");
+	printf(",\"lanes\":%u", m->lanes);
+	json_cores(&in->report);
 	printf(",\"started_ns\":%" PRIu64 ",\"listening_ns\":%" PRIu64 ",\"ready_ns\":%" PRIu64 "}",
 	       m->started_ns, m->listening_ns, m->ready_ns);
 }
@@ -346,8 +392,8 @@ static int instance_load(struct instance *in, char *dir, char *error, size_t siz
 
 	/* A pid of nobody here and a fresh heartbeat: another PID namespace, or
 	 * just gone. A second beat tells; without one it becomes stale. */
-	uint64_t beat = in->report.live.heartbeat_ns;
-	while (in->life == LIFE_ELSEWHERE && in->report.live.heartbeat_ns == beat) {
+	uint64_t beat = oldest_beat(&in->report);
+	while (in->life == LIFE_ELSEWHERE && oldest_beat(&in->report) == beat) {
 		usleep(10000);
 		if ((err = stats_load(&in->report, dir, error, size)))
 			return err;
@@ -392,7 +438,7 @@ static int show_one(const struct args *args)
 
 static void list_line(struct instance *in)
 {
-	char text[64];
+	char text[ABI_MODE_TEXT];
 	stats_mode_text(text, sizeof text, &in->report.mode);
 	printf("%-28s  %-40s  %-8s  pid %-7u %-9s  requests %" PRIu64 "\n", in->name, text,
 	       stats_state_name(in->report.mode.state), in->report.mode.pid, life_name(in->life),

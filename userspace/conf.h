@@ -51,6 +51,11 @@ struct conf {
 	bool quiet;              /* -q */
 };
 
+static inline unsigned conf_io_threads(const struct conf *c)
+{
+	return c->io_cpus ? c->io_cpus : 1;
+}
+
 /* Fill *conf from argv, or print why not and exit. --help and --version exit
  * with 0. The interface is looked up (it must exist). */
 void conf_parse(struct conf *conf, int argc, char **argv);

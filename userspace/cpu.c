@@ -10,11 +10,13 @@
 #include <unistd.h>
 #include "lane.h"
 
-/* A kernel list: "2-3,5\n"; empty on most machines. */
-static void isolated_set(cpu_set_t *set)
+#define CPU_DIR "/sys/devices/system/cpu/"
+
+/* A kernel list: "2-3,5\n"; empty for isolated on most machines. */
+static void listed_set(cpu_set_t *set, const char *path)
 {
 	char text[1024];
-	int fd = open("/sys/devices/system/cpu/isolated", O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
 
 	if (fd >= 0)
@@ -40,23 +42,30 @@ static int allowed_set(cpu_set_t *set)
 	return sched_getaffinity(0, sizeof *set, set) ? -errno : 0;
 }
 
-int cpu_choose(bool *isolated)
+static bool is_listed(int cpu, const char *path)
+{
+	cpu_set_t set;
+
+	listed_set(&set, path);
+	return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+}
+
+int cpu_choose(const int *but, unsigned count)
 {
 	cpu_set_t alone, allowed;
 	int last = -ENODEV;
 	int err = allowed_set(&allowed);
 
-	*isolated = false;
 	if (err)
 		return err;
-	isolated_set(&alone);
+	for (unsigned i = 0; i < count; i++)
+		CPU_CLR(but[i], &allowed);
+	listed_set(&alone, CPU_DIR "isolated");
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, &allowed))
 			continue;
-		if (CPU_ISSET(cpu, &alone)) {
-			*isolated = true;
+		if (CPU_ISSET(cpu, &alone))
 			return cpu;
-		}
 		last = cpu;
 	}
 	return last;
@@ -64,10 +73,12 @@ int cpu_choose(bool *isolated)
 
 bool cpu_isolated(int cpu)
 {
-	cpu_set_t set;
+	return is_listed(cpu, CPU_DIR "isolated");
+}
 
-	isolated_set(&set);
-	return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+bool cpu_online(int cpu)
+{
+	return is_listed(cpu, CPU_DIR "online");
 }
 
 bool cpu_allowed(int cpu)

@@ -12,11 +12,14 @@
 
 /* The CPU for a spinning thread when the user named none: the first of
  * /sys/devices/system/cpu/isolated that this process may use, else the last
- * one that it may use. *isolated tells which. */
-int cpu_choose(bool *isolated);
+ * one that it may use; none of those in `but`. -ENODEV: none is left. */
+int cpu_choose(const int *but, unsigned count);
 
 /* Is this CPU in /sys/devices/system/cpu/isolated? */
 bool cpu_isolated(int cpu);
+
+/* Is there such a CPU, and is it on? */
+bool cpu_online(int cpu);
 
 /* May this process run on it? */
 bool cpu_allowed(int cpu);

@@ -41,6 +41,19 @@ static void publish_lost(const struct iothread *io)
 	stats->tx_invalid = tx_invalid;
 }
 
+/* Each thread writes the mode, and none after a look at what is no longer so: the
+ * next look is the same for all. */
+static void publish_tx(struct iothread *io)
+{
+	enum abi_proof tx = PROOF_proven;
+
+	for (unsigned t = 0; t < conf_io_threads(io->conf); t++)
+		if (iothread_stuck(io->all[t]))
+			tx = PROOF_unproven;
+	if (__atomic_load_n(&io->now.mode->tx, __ATOMIC_RELAXED) != tx)
+		__atomic_store_n(&io->now.mode->tx, tx, __ATOMIC_RELAXED);
+}
+
 /* A card that has stopped sending is no way to answer: without our heartbeat new
  * connections go to the kernel, until completions come again. */
 static void watch_tx(struct iothread *io, uint64_t now_ns)
@@ -53,11 +66,11 @@ static void watch_tx(struct iothread *io, uint64_t now_ns)
 		io->tx_ns = now_ns;
 	}
 	stuck = now_ns - io->tx_ns > TX_STALL_MS * (uint64_t)NS_PER_MS;
-	if (stuck == io->tx_stuck)
-		return;
-	io->tx_stuck = stuck;
-	io->now.stats->tx_stalls += stuck;
-	io->now.mode->tx = stuck ? PROOF_unproven : PROOF_proven;
+	if (stuck != iothread_stuck(io)) {
+		atomic_store_explicit(&io->tx_stuck, stuck, memory_order_relaxed); /* E */
+		io->now.stats->tx_stalls += stuck;
+	}
+	publish_tx(io);
 }
 
 /* What need not be done each turn. */
@@ -78,18 +91,28 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
 
+/* The kernel deals connections out among the threads' sockets without regard to the
+ * queue that their frames come by. */
+static bool kernel_has_some(const struct iothread *io)
+{
+	for (unsigned t = 0; t < conf_io_threads(io->conf); t++)
+		if (sock_count(io->all[t]->sock))
+			return true;
+	return false;
+}
+
 /* Tell XDP that we live, and, in the same word, whether the kernel may hold
  * connections on the port: then it must look before it redirects. After a stall
  * that was longer than XDP tolerates SYNs have gone to the kernel. */
 static void beat(struct iothread *io, uint64_t now_ns)
 {
-	struct steer_live *live = io->now.live;
+	struct steer_beat *live = io->now.live;
 	uint64_t gap = now_ns - io->heartbeat_ns;
 	bool flows;
 
-	if (!live || gap < HEARTBEAT_NS || io->tx_stuck)
+	if (!live || gap < HEARTBEAT_NS || iothread_stuck(io))
 		return;
-	if (io->sock->count || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
+	if (kernel_has_some(io) || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
 		io->kernel_free_ns = 0;
 	else if (!io->kernel_free_ns)
 		io->kernel_free_ns = now_ns;
@@ -149,6 +172,19 @@ static bool receive(struct iothread *io)
 	return any;
 }
 
+/* Has a router said something, to thread 0 or to the thread before this one? */
+static inline bool routers_spoke(const struct iothread *io)
+{
+	return likely(io->now.icmp) ? icmp_pending(io->now.icmp) : !spsc_empty(io->now.heard);
+}
+
+static bool next_word(struct iothread *io, struct icmp_event *e)
+{
+	if (io->now.tell && spsc_full(io->now.tell))
+		return false;
+	return io->now.icmp ? icmp_take(io->now.icmp, e) : spsc_take(io->now.heard, e);
+}
+
 /* What routers said of the path; true if they did. No more than a batch a turn:
  * whoever floods us with it must not stop the rings. */
 static bool hear_routers(struct iothread *io)
@@ -156,8 +192,11 @@ static bool hear_routers(struct iothread *io)
 	struct icmp_event e;
 	unsigned n = 0;
 
-	while (n < BATCH_MAX && icmp_take(io->now.icmp, &e)) {
-		worker_mtu(io->worker, &e, cpu_now_ns());
+	while (n < BATCH_MAX && next_word(io, &e)) {
+		if (io->now.tell && !worker_owns(io->worker, &e))
+			must(spsc_put(io->now.tell, &e));
+		else
+			worker_mtu(io->worker, &e, cpu_now_ns());
 		n++;
 	}
 	return n;
@@ -209,7 +248,7 @@ static void turn_rings(struct iothread *io)
 	uint64_t now_ns = cpu_now_ns();
 	bool busy = receive(io);
 
-	if (unlikely(icmp_pending(io->now.icmp)))
+	if (unlikely(routers_spoke(io)))
 		busy |= hear_routers(io);
 	if (io->turn_ns)
 		hist_record(&io->now.stages->turn_gap, now_ns - io->turn_ns);
@@ -278,10 +317,13 @@ static void *run(void *arg)
 
 int iothread_start(struct iothread *io)
 {
+	char name[32] = "saker-io"; /* the kernel takes 15 characters */
 	pthread_attr_t attr;
 	cpu_set_t cpus;
 	int error;
 
+	if (io->number)
+		snprintf(name, sizeof name, "saker-io-%u", io->number);
 	CPU_ZERO(&cpus);
 	CPU_SET(io->cpu, &cpus);
 	pthread_attr_init(&attr);
@@ -292,7 +334,7 @@ int iothread_start(struct iothread *io)
 		fprintf(stderr, "saker: cannot start the I/O thread on CPU %d: %s\n", io->cpu,
 			strerror(error));
 	else
-		pthread_setname_np(io->thread, "saker-io");
+		pthread_setname_np(io->thread, name);
 	return -error;
 }
 
@@ -315,6 +357,11 @@ void iothread_drain(struct iothread *io)
 bool iothread_drained(struct iothread *io)
 {
 	return atomic_load_explicit(&io->drained, memory_order_acquire); /* D */
+}
+
+bool iothread_stuck(const struct iothread *io)
+{
+	return atomic_load_explicit(&io->tx_stuck, memory_order_relaxed); /* E */
 }
 
 void iothread_stop(struct iothread *io)

@@ -7,10 +7,17 @@
  *          socket rung answers at once, and gives it the rings when the bypass
  *          is there.
  * Model    Without rings it waits in epoll. With rings it spins: a look at every
- *          ring each turn, a look at the sockets now and then.
+ *          ring each turn, a look at the sockets now and then. There may be
+ *          several, each with queues, connections and lanes of its own. They share
+ *          the port (sock.h), so each of them asks all whether the kernel holds
+ *          connections; and icmp_ring, which has one reader: thread 0 takes what
+ *          routers say, and who finds no connection of its own hands it to the
+ *          next by an spsc ring; the last one judges it in any case. So each word
+ *          is counted once. Where the next ring is full, it waits where it is.
  * Owner    From iothread_give on the rings, and the thread's blocks in the maps,
  *          are the thread's alone.
- * Threads  These words are shared with the starter, each with one writer:
+ * Threads  These words are shared with the starter, and E with the other I/O
+ *          threads, each with one writer:
  *
  *            starter                          I/O thread
  *            fill *bypass                     load bypass       (acquire, A)
@@ -20,6 +27,7 @@
  *            store stop    (release, C)       load stop         (acquire, C)
  *                                             store drained     (release, D)
  *            load drained  (acquire, D)
+ *            load tx_stuck (relaxed, E)       store tx_stuck    (relaxed, E)
  */
 #ifndef IOTHREAD_H
 #define IOTHREAD_H
@@ -30,25 +38,30 @@
 #include "icmp.h"
 #include "ring.h"
 #include "sock.h"
+#include "spsc.h"
 #include "worker.h"
 
 /* What the starter hands over when the maps are there; rings may be none. */
 struct bypass {
 	struct ring *ring;
 	unsigned rings;
-	struct steer_live *live;
+	struct steer_beat *live;
 	struct mode *mode; /* the thread says in it when the first frame came */
 	struct stats_block *stats;
 	struct stage_block *stages;
-	struct icmp *icmp; /* looked at while there are rings */
-	const char *text;  /* the mode, for /healthz */
+	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
+	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
+	struct spsc *heard, *tell;
+	const char *text; /* the mode, for /healthz */
 };
 
 enum iothread_stop { IO_RUN, IO_DRAIN, IO_STOP };
 
 struct iothread {
 	const struct conf *conf;
+	unsigned number;
 	int cpu;
+	struct iothread *const *all; /* conf_io_threads of them, this one too */
 	struct sock *sock;
 	struct worker *worker;
 	pthread_t thread;
@@ -57,6 +70,7 @@ struct iothread {
 	_Atomic int taken;
 	_Atomic int stop; /* enum iothread_stop */
 	_Atomic int drained;
+	_Atomic int tx_stuck; /* its card has stopped sending */
 
 	/* the thread's own */
 	struct bypass now;                        /* what it took; rings 0 until then */
@@ -64,7 +78,6 @@ struct iothread {
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
 	uint64_t tx_completed, tx_ns; /* completions seen, and since when no more */
-	bool tx_stuck;
 	bool draining;
 };
 
@@ -77,6 +90,9 @@ void iothread_give(struct iothread *io, struct bypass *bypass);
 /* No new connections, no new requests; then ask until all are over. */
 void iothread_drain(struct iothread *io);
 bool iothread_drained(struct iothread *io);
+
+/* Has the card stopped sending? */
+bool iothread_stuck(const struct iothread *io);
 
 /* Stop and join. */
 void iothread_stop(struct iothread *io);

@@ -34,7 +34,8 @@ static int fail(const struct conf *conf, const char *what)
 static const uint8_t any[16];
 
 /* IPv4 addresses are mapped: an IPv6 socket takes both (RFC 3493 3.7). */
-static int listen_on(struct sock *s, const struct conf *conf, const uint8_t address[16])
+static int listen_on(struct sock *s, const struct conf *conf, const struct sock_share *share,
+		     const uint8_t address[16])
 {
 	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(conf->port) };
 	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(conf->port) };
@@ -56,8 +57,14 @@ static int listen_on(struct sock *s, const struct conf *conf, const uint8_t addr
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
 	/* Connections of an earlier run in TIME-WAIT do not keep the port. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	/* The first one binds as if it were alone: so another program's listener on the
+	 * port, another saker's too, is in its way. */
+	if (share->number)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
 	if (bind(fd, name, size) < 0)
 		return fail(conf, "bind");
+	if (share->of > 1 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) < 0)
+		return fail(conf, "SO_REUSEPORT");
 	if (listen(fd, BACKLOG) < 0)
 		return fail(conf, "listen");
 	return 0;
@@ -72,7 +79,8 @@ static int watch_always(struct sock *s, const struct conf *conf, int fd, uint32_
 	return 0;
 }
 
-int sock_open(struct sock *s, const struct conf *conf, int *fd, uint32_t *events)
+int sock_open(struct sock *s, const struct conf *conf, const struct sock_share *share, int *fd,
+	      uint32_t *events)
 {
 	int error = 0;
 
@@ -83,9 +91,9 @@ int sock_open(struct sock *s, const struct conf *conf, int *fd, uint32_t *events
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	error = watch_always(s, conf, s->wake_fd, WAKE);
 	if (!conf->addr_count && !error)
-		error = listen_on(s, conf, any);
+		error = listen_on(s, conf, share, any);
 	for (unsigned i = 0; i < conf->addr_count && !error; i++)
-		error = listen_on(s, conf, conf->addr[i]);
+		error = listen_on(s, conf, share, conf->addr[i]);
 	for (unsigned i = 0; i < s->listeners && !error; i++)
 		error = watch_always(s, conf, s->listen_fd[i], LISTENER | i);
 	if (error)
@@ -136,13 +144,19 @@ static bool watch(struct sock *s, uint16_t id, int op, uint32_t events)
 	return epoll_ctl(s->epoll_fd, op, s->fd[i], &e) == 0;
 }
 
+/* Other threads look at it: whole, and not more often than needed. */
+static void count(struct sock *s, int more)
+{
+	__atomic_store_n(&s->count, s->count + (unsigned)more, __ATOMIC_RELAXED);
+}
+
 static void drop(struct sock *s, struct worker *w, struct stats_block *stats, uint16_t id)
 {
 	unsigned i = id - s->first_id;
 
 	close(s->fd[i]); /* leaves epoll by itself */
 	s->fd[i] = -1;
-	s->count--;
+	count(s, -1);
 	stats->sock_closed++;
 	worker_gone(w, id);
 }
@@ -168,7 +182,7 @@ static void take_new(struct sock *s, struct worker *w, struct stats_block *stats
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 		stats->sock_accepted++;
 		s->fd[id - s->first_id] = fd;
-		s->count++;
+		count(s, 1);
 		if (!watch(s, id, EPOLL_CTL_ADD, EPOLLIN))
 			drop(s, w, stats, id);
 	}

@@ -9,7 +9,10 @@
  *          and the baseline of every comparison.
  * Model    epoll, level-triggered; bytes are read straight into the session.
  *          This is what worker_frame and worker_emit are to frames.
- * Threads  sock_open by the starter, the rest by the I/O thread.
+ *          Several of them share the port by SO_REUSEPORT: the kernel deals new
+ *          connections out among them.
+ * Threads  sock_open by the starter, the rest by the I/O thread; sock_wake and
+ *          sock_count by any.
  * Limits   SOCKS_DEFAULT connections; more are closed at once, counted.
  * Errors   sock_open reports its own, with a cure.
  */
@@ -30,9 +33,21 @@ struct sock {
 	unsigned first_id, count;
 };
 
+/* The number-th of so many that listen on the port; in order of their numbers. */
+struct sock_share {
+	unsigned number, of;
+};
+
 /* Listen on the port, on each --addr or on all. fd and events have room for
  * SOCKS_DEFAULT. */
-int sock_open(struct sock *s, const struct conf *conf, int *fd, uint32_t *events);
+int sock_open(struct sock *s, const struct conf *conf, const struct sock_share *share, int *fd,
+	      uint32_t *events);
+
+/* Connections that are open. */
+static inline unsigned sock_count(const struct sock *s)
+{
+	return __atomic_load_n(&s->count, __ATOMIC_RELAXED);
+}
 
 /* Wait up to timeout_ms for something to do, and do it; 0 only looks. Returns
  * whether there was anything. */

@@ -5,40 +5,31 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 #include "cpu.h"
-#include "iothread.h"
 #include "nic.h"
 #include "ring.h"
-#include "sock.h"
 #include "starter.h"
 #include "stats.h"
 #include "steer.h"
-#include "worker.h"
+#include "threads.h"
 
 /* Everything that outlives a function; zeroed pages, most of them never touched. */
 struct starter {
 	const struct conf *conf;
 	struct nic nic;
-	bool locked;
-	size_t worker_len;
-	struct sock sock;
-	int sock_fd[SOCKS_DEFAULT];
-	uint32_t sock_events[SOCKS_DEFAULT];
-	struct iothread io;
+	struct threads threads;
 	bool maps; /* steer is open */
 	struct steer steer;
 	struct ring ring[QUEUES_MAX];
 	unsigned rings;
-	struct bypass bypass;
-	struct mode mode;    /* what the map will say */
-	char first_text[64]; /* the mode in a line: before the bypass, for the I/O thread */
-	char mode_text[64];  /* and when it is there; not written to once it is handed over */
+	struct mode mode; /* what the map will say */
+	/* the mode in a line: before the bypass, for the I/O threads; and when it is there.
+	 * Not written to once it is handed over. */
+	char first_text[ABI_MODE_TEXT], mode_text[ABI_MODE_TEXT];
 	struct stats_before before;
-	/* where the I/O thread counts until the maps are there */
-	struct stats_block early_stats;
-	struct stage_block early_stages;
+	bool told_stuck[IO_THREADS_MAX];
 };
 
 static void say(const struct starter *st, const char *format, ...)
@@ -72,108 +63,99 @@ static int refuse(const struct starter *st, const char *format, ...)
 
 /* --- 1, 2: the socket rung ------------------------------------------------------------ */
 
-static struct worker_params worker_params_of(struct starter *st)
+static int check_cpu(const struct starter *st, const char *option, int cpu)
 {
-	const struct conf *c = st->conf;
-	struct worker_params p = {
-		.max_conns = c->max_conns,
-		.max_socks = SOCKS_DEFAULT,
-		.mss4 = (uint16_t)(min_u64(st->nic.mtu, 1500) - 40),
-		.mss6 = (uint16_t)(min_u64(st->nic.mtu, 1500) - 60),
-		.max_n = c->max_n,
-		.max_body = c->max_body,
-		.cache = c->cache,
-		.lanes = LANES_DEFAULT,
-		.slice_us = c->slice_us,
-		.max_wait_ms = c->max_wait_ms,
-		.header_timeout_ms = c->header_timeout_ms,
-		.body_timeout_ms = c->body_timeout_ms,
-		.idle_timeout_ms = c->idle_timeout_ms,
-		.stats = &st->early_stats,
-		.stages = &st->early_stages,
-	};
-
-	return p;
+	if (cpu_allowed(cpu))
+		return 0;
+	if (!cpu_online(cpu))
+		return refuse(st, "--%s=%d: no such CPU is online (see lscpu -e)", option, cpu);
+	return refuse(st, "--%s=%d: this process may not run there (see taskset -p %d)", option,
+		      cpu, (int)getpid());
 }
 
-static int make_worker(struct starter *st)
+/* Where the threads shall run: into the mode. */
+static int choose_cpus(struct starter *st)
 {
-	struct worker_params p = worker_params_of(st);
-	void *memory;
+	const struct conf *c = st->conf;
+	struct mode *m = &st->mode;
+	int error = 0;
 
-	if (getrandom(p.secret, sizeof p.secret, 0) != sizeof p.secret)
-		return refuse(st, "no random numbers for the secret: %s", strerror(errno));
-	st->worker_len = worker_footprint(&p);
-	memory = cpu_pages(st->worker_len, &st->locked);
-	if (!memory)
-		return refuse(st,
-			      "no memory for %u connections (%zu bytes): %s; choose fewer with "
-			      "--max-conns",
-			      p.max_conns, st->worker_len, strerror(errno));
-	st->io.worker = worker_init(memory, &p, cpu_now_ns());
-	worker_set_mode(st->io.worker, st->first_text);
-	return 0;
+	memset(m->io_cpu, 0xff, sizeof m->io_cpu);
+	memset(m->compute_cpu, 0xff, sizeof m->compute_cpu);
+	m->io_threads = conf_io_threads(c);
+	m->compute_cores = c->compute_cpus;
+	memcpy(m->io_cpu, c->io_cpu, c->io_cpus * sizeof *c->io_cpu);
+	memcpy(m->compute_cpu, c->compute_cpu, c->compute_cpus * sizeof *c->compute_cpu);
+	if (!c->io_cpus)
+		m->io_cpu[0] = cpu_choose(c->compute_cpu, c->compute_cpus);
+	if (m->io_cpu[0] < 0)
+		return refuse(st, "no CPU for the I/O thread: %s; name one with --io-cpu",
+			      strerror(-m->io_cpu[0]));
+	for (unsigned t = 0; t < m->io_threads && !error; t++)
+		error = check_cpu(st, "io-cpu", m->io_cpu[t]);
+	for (unsigned k = 0; k < m->compute_cores && !error; k++)
+		error = check_cpu(st, "compute-cpus", m->compute_cpu[k]);
+	return error;
+}
+
+/* Whoever shares such a CPU interrupts the thread. */
+static void look_for_others(struct starter *st)
+{
+	int32_t shared[IO_THREADS_MAX];
+	char text[STATS_CPUS_TEXT];
+	uint32_t count = 0;
+
+	for (unsigned t = 0; t < st->mode.io_threads; t++) {
+		int cpu = st->mode.io_cpu[t];
+
+		if (cpu_isolated(cpu))
+			st->mode.io_isolated |= 1u << t;
+		else
+			shared[count++] = cpu;
+	}
+	stats_cpus_text(text, shared, count);
+	if (count)
+		say(st,
+		    "saker: CPU%s %s %s not isolated: others interrupt %s (kernel option "
+		    "isolcpus=%s)",
+		    count > 1 ? "s" : "", text, count > 1 ? "are" : "is", count > 1 ? "them" : "it",
+		    text);
 }
 
 /* The mode before the bypass: the kernel's sockets serve. */
-static void first_mode(struct starter *st, uint64_t exec_ns, int cpu)
+static void first_mode(struct starter *st, uint64_t exec_ns)
 {
-	st->mode = (struct mode){
-		.version = ABI_VERSION,
-		.pid = (uint32_t)getpid(),
-		.state = STATE_starting,
-		.rung = RUNG_socket,
-		.port = st->conf->port,
-		.io_cpu = cpu,
-		.io_cpu_isolated = cpu_isolated(cpu),
-		.max_conns = st->conf->max_conns,
-		.started_ns = exec_ns,
-	};
-	snprintf(st->mode.ifname, sizeof st->mode.ifname, "%s", st->conf->ifname);
-	snprintf(st->mode.program, sizeof st->mode.program, "%s", VERSION);
-	stats_mode_text(st->first_text, sizeof st->first_text, &st->mode);
-}
+	struct mode *m = &st->mode;
 
-static int choose_cpu(struct starter *st, int *cpu)
-{
-	bool isolated;
-
-	*cpu = st->conf->io_cpus ? st->conf->io_cpu[0] : cpu_choose(&isolated);
-	if (*cpu < 0)
-		return refuse(st, "no CPU that this process may use: %s", strerror(-*cpu));
-	if (!cpu_allowed(*cpu))
-		return refuse(st, "--io-cpu=%d: this process may not run there (see taskset -p %d)",
-			      *cpu, (int)getpid());
-	if (!cpu_isolated(*cpu))
-		say(st,
-		    "saker: CPU %d is not isolated: others interrupt it (kernel option "
-		    "isolcpus=%d)",
-		    *cpu, *cpu);
-	return 0;
+	m->version = ABI_VERSION;
+	m->pid = (uint32_t)getpid();
+	m->state = STATE_starting;
+	m->rung = RUNG_socket;
+	m->port = st->conf->port;
+	m->lanes = st->conf->lanes;
+	m->max_conns = st->conf->max_conns;
+	m->started_ns = exec_ns;
+	snprintf(m->ifname, sizeof m->ifname, "%s", st->conf->ifname);
+	snprintf(m->program, sizeof m->program, "%s", VERSION);
+	stats_mode_text(st->first_text, sizeof st->first_text, m);
 }
 
 static int start_sockets(struct starter *st, uint64_t exec_ns)
 {
-	int cpu, error = sock_open(&st->sock, st->conf, st->sock_fd, st->sock_events);
+	int error = threads_listen(&st->threads, st->conf);
 
-	if (error)
-		return error;
-	error = choose_cpu(st, &cpu);
 	if (!error)
-		first_mode(st, exec_ns, cpu);
-	if (!error)
-		error = make_worker(st);
+		error = choose_cpus(st);
 	if (!error) {
-		st->io.conf = st->conf;
-		st->io.cpu = cpu;
-		st->io.sock = &st->sock;
-		st->io.now = (struct bypass){ .stats = &st->early_stats,
-					      .stages = &st->early_stages };
-		error = iothread_start(&st->io);
+		look_for_others(st);
+		first_mode(st, exec_ns);
+		error = threads_start(&st->threads, st->mode.io_cpu, &st->nic, st->first_text);
 	}
 	st->mode.listening_ns = cpu_now_ns();
-	if (error)
-		sock_close(&st->sock);
+	if (error) {
+		threads_stop(&st->threads);
+		threads_close(&st->threads);
+	}
 	return error;
 }
 
@@ -202,41 +184,73 @@ static int check_nic(const struct starter *st)
 	return 0;
 }
 
+/* A queue each at least: a thread without one would only spin. */
+static int check_queues(const struct starter *st)
+{
+	unsigned threads = st->threads.count, queues = st->nic.rx_queues;
+
+	if (threads <= queues)
+		return 0;
+	refuse(st,
+	       "%u I/O threads and %u RX queue%s: ethtool -L %s combined %u, or at most %u CPU%s "
+	       "in --io-cpu, or --io=socket",
+	       threads, queues, queues == 1 ? "" : "s", st->conf->ifname, threads, queues,
+	       queues == 1 ? "" : "s");
+	return -EBUSY;
+}
+
 static void close_rings(struct starter *st)
 {
+	for (unsigned t = 0; t < st->threads.count; t++)
+		st->threads.one[t].bypass.rings = 0;
 	while (st->rings)
 		ring_close(&st->ring[--st->rings]);
 }
 
-/* A socket for each RX queue; only the first one sends. */
+static int open_ring(struct starter *st, unsigned queue, bool tx, bool zero_copy)
+{
+	struct ring_options o = {
+		.ifname = st->conf->ifname,
+		.ifindex = st->conf->ifindex,
+		.queue = queue,
+		.tx = tx,
+		.zero_copy = zero_copy,
+	};
+	struct ring *r = &st->ring[st->rings];
+	int error = ring_open(r, &o);
+
+	if (error)
+		return error;
+	st->rings++;
+	return steer_socket(&st->steer, queue, r->fd);
+}
+
+/* A socket for each RX queue, side by side those of a thread; it sends on its first. */
 static int open_rings(struct starter *st, bool zero_copy)
 {
-	for (unsigned q = 0; q < st->nic.rx_queues; q++) {
-		struct ring_options o = {
-			.ifname = st->conf->ifname,
-			.ifindex = st->conf->ifindex,
-			.queue = q,
-			.tx = q == 0,
-			.zero_copy = zero_copy,
-		};
-		int error = ring_open(&st->ring[q], &o);
+	unsigned threads = st->threads.count;
+	int error = 0;
 
-		if (error)
-			return error;
-		st->rings++;
-		error = steer_socket(&st->steer, q, st->ring[q].fd);
-		if (error)
-			return error;
+	for (unsigned t = 0; t < threads; t++) {
+		struct bypass *b = &st->threads.one[t].bypass;
+
+		b->ring = &st->ring[st->rings];
+		for (unsigned q = t; q < st->nic.rx_queues && !error; q += threads) {
+			error = open_ring(st, q, q == t, zero_copy);
+			b->rings += !error;
+		}
 	}
-	return 0;
+	return error;
 }
 
 static int prove_send(struct starter *st)
 {
 	uint8_t frame[NIC_PROBE_LEN];
 	size_t len = nic_probe(&st->nic, frame);
-	int error = ring_test_send(&st->ring[0], frame, len, TEST_SEND_MS);
+	int error = 0;
 
+	for (unsigned t = 0; t < st->threads.count && !error; t++)
+		error = ring_test_send(st->threads.one[t].bypass.ring, frame, len, TEST_SEND_MS);
 	if (error)
 		say(st, "saker: %s: a test frame was not sent within %d ms", st->conf->ifname,
 		    TEST_SEND_MS);
@@ -327,6 +341,8 @@ static int start_bypass(struct starter *st)
 		return error;
 	error = start_maps(st);
 	if (!error)
+		error = check_queues(st);
+	if (!error)
 		error = climb(st);
 	if (error && !may_fall_back(st, error))
 		return error;
@@ -340,43 +356,46 @@ static int start_bypass(struct starter *st)
 
 static void hand_over(struct starter *st)
 {
-	st->bypass = (struct bypass){
-		.ring = st->ring,
-		.rings = st->rings,
-		.live = st->steer.live,
-		.mode = st->steer.mode,
-		.stats = st->steer.counters,
-		.stages = st->steer.stages,
-		.icmp = &st->steer.icmp,
-		.text = st->mode_text,
-	};
 	st->mode.state = STATE_ready;
 	if (st->rings)
 		st->mode.ready_ns = cpu_now_ns();
 	stats_mode_text(st->mode_text, sizeof st->mode_text, &st->mode);
 	*st->steer.mode = st->mode;
-	iothread_give(&st->io, &st->bypass);
+	threads_give(&st->threads, &st->steer, st->mode_text);
 	if (!st->rings)
 		return;
-	/* The thread turns the rings and its heartbeat beats: now steer. */
+	/* Each thread turns its rings and its heartbeat beats: now steer. */
 	__atomic_store_n(&st->steer.live->ready, 1, __ATOMIC_RELEASE);
 	st->mode.ready_ns = st->steer.mode->ready_ns = cpu_now_ns();
 }
 
+/* "I/O CPU 2 (isolated)", "I/O CPUs 2,3, compute CPU 4" */
+static void cpus_text(char *text, size_t size, const struct mode *m)
+{
+	bool isolated = m->io_isolated == (1u << m->io_threads) - 1;
+	char cpus[STATS_CPUS_TEXT];
+	int n = snprintf(text, size, "I/O CPU%s %s%s", m->io_threads > 1 ? "s" : "",
+			 stats_cpus_text(cpus, m->io_cpu, m->io_threads),
+			 isolated ? " (isolated)" : "");
+
+	if (m->compute_cores)
+		snprintf(text + n, size - (size_t)n, ", compute CPU%s %s",
+			 m->compute_cores > 1 ? "s" : "",
+			 stats_cpus_text(cpus, m->compute_cpu, m->compute_cores));
+}
+
 static void say_ready(const struct starter *st)
 {
-	char address[INET6_ADDRSTRLEN] = "*";
+	char address[INET6_ADDRSTRLEN] = "*", cpus[2 * STATS_CPUS_TEXT + 64];
 
 	if (st->conf->addr_count)
 		inet_ntop(AF_INET6, st->conf->addr[0], address, sizeof address);
 	else if (st->nic.has_ip4)
 		inet_ntop(AF_INET, st->nic.ip4, address, sizeof address);
-	say(st,
-	    "saker: ready: %s %s port %u, rung %s, %s, %u queue%s, I/O CPU %d%s, exec to ready "
-	    "%.1f ms",
+	cpus_text(cpus, sizeof cpus, &st->mode);
+	say(st, "saker: ready: %s %s port %u, rung %s, %s, %u queue%s, %s, exec to ready %.1f ms",
 	    st->conf->ifname, address, st->conf->port, stats_rung_name(st->mode.rung),
-	    stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s",
-	    st->mode.io_cpu, st->mode.io_cpu_isolated ? " (isolated)" : "",
+	    stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s", cpus,
 	    (double)(cpu_now_ns() - st->mode.started_ns) / NS_PER_MS);
 }
 
@@ -387,30 +406,34 @@ static void summarize(struct starter *st)
 	struct stats_view view = {
 		.mode = st->steer.mode,
 		.counters = st->steer.counters,
-		.counter_blocks = ABI_THREADS,
+		.counter_blocks = st->threads.count,
 		.stages = st->steer.stages,
-		.stage_blocks = ABI_THREADS,
+		.stage_blocks = st->threads.count,
 	};
 
 	if (st->maps)
 		stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
 }
 
-/* The I/O thread notes it in the mode; here it is told, once per change. */
-static void report_tx(struct starter *st)
+/* The I/O thread notices; here it is told, once per change. */
+static void report_tx(struct starter *st, unsigned t)
 {
-	enum abi_proof tx = st->maps ? st->steer.mode->tx : st->mode.tx;
+	bool stuck = iothread_stuck(&st->threads.one[t].io);
+	char which[32] = "";
 
-	if (!st->rings || tx == st->mode.tx)
+	if (stuck == st->told_stuck[t])
 		return;
-	st->mode.tx = tx;
-	if (tx == PROOF_proven)
-		say(st, "saker: %s: frames are sent again: the bypass serves", st->conf->ifname);
-	else
+	st->told_stuck[t] = stuck;
+	if (st->threads.count > 1)
+		snprintf(which, sizeof which, "I/O CPU %d: ", st->mode.io_cpu[t]);
+	if (stuck)
 		say(st,
-		    "saker: %s: nothing was sent for %d ms: new connections go to the kernel "
+		    "saker: %s: %snothing was sent for %d ms: new connections go to the kernel "
 		    "(a driver that hangs: ip link set dev %s down, then up)",
-		    st->conf->ifname, TX_STALL_MS, st->conf->ifname);
+		    st->conf->ifname, which, TX_STALL_MS, st->conf->ifname);
+	else
+		say(st, "saker: %s: %sframes are sent again: the bypass serves", st->conf->ifname,
+		    which);
 }
 
 static void serve(struct starter *st, const sigset_t *signals)
@@ -421,7 +444,8 @@ static void serve(struct starter *st, const sigset_t *signals)
 
 	do {
 		summarize(st);
-		report_tx(st);
+		for (unsigned t = 0; t < st->threads.count; t++)
+			report_tx(st, t);
 		sig = sigtimedwait(signals, NULL, &second);
 	} while (sig < 0 && (!st->conf->for_s || cpu_now_ns() < end_ns));
 	say(st, "saker: %s: stopping (%s)", st->conf->ifname,
@@ -440,8 +464,8 @@ static void stop(struct starter *st)
 	uint64_t end_ns = cpu_now_ns() + st->conf->drain_s * (uint64_t)NS_PER_S;
 
 	set_state(st, STATE_draining);
-	iothread_drain(&st->io);
-	while (!iothread_drained(&st->io) && cpu_now_ns() < end_ns)
+	threads_drain(&st->threads);
+	while (!threads_drained(&st->threads) && cpu_now_ns() < end_ns)
 		nanosleep(&pause, NULL);
 }
 
@@ -451,14 +475,13 @@ static void undo(struct starter *st)
 		__atomic_store_n(&st->steer.live->ready, 0, __ATOMIC_RELEASE);
 		steer_detach(&st->steer);
 	}
-	iothread_stop(&st->io);
+	threads_stop(&st->threads);
 	summarize(st);
 	set_state(st, STATE_stopped);
 	close_rings(st);
 	if (st->maps)
 		steer_close(&st->steer);
-	sock_close(&st->sock);
-	cpu_pages_free(st->io.worker, st->worker_len);
+	threads_close(&st->threads);
 }
 
 static int run(struct starter *st, uint64_t exec_ns)

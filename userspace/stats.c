@@ -72,9 +72,22 @@ const char *stats_proof_name(enum abi_proof proof)
 void stats_mode_text(char *text, size_t size, const struct mode *mode)
 {
 	bool copies = mode->copy != COPY_none;
-	snprintf(text, size, "%s%s%s, %.*s:%u", stats_rung_name(mode->rung), copies ? ", " : "",
-		 copies ? stats_copy_name(mode->copy) : "", (int)sizeof mode->ifname, mode->ifname,
-		 mode->port);
+	char cpus[STATS_CPUS_TEXT];
+	int n = snprintf(text, size, "%s%s%s, %.*s:%u", stats_rung_name(mode->rung),
+			 copies ? ", " : "", copies ? stats_copy_name(mode->copy) : "",
+			 (int)sizeof mode->ifname, mode->ifname, mode->port);
+	if (n > 0 && (size_t)n < size && mode->io_threads > 1)
+		snprintf(text + n, size - (size_t)n, ", CPUs %s",
+			 stats_cpus_text(cpus, mode->io_cpu, stats_io_threads(mode)));
+}
+
+const char *stats_cpus_text(char text[STATS_CPUS_TEXT], const int32_t *cpus, uint32_t count)
+{
+	int n = 0;
+	text[0] = '\0';
+	for (uint32_t i = 0; i < count && n >= 0 && n < STATS_CPUS_TEXT; i++)
+		n += snprintf(text + n, STATS_CPUS_TEXT - (size_t)n, i ? ",%d" : "%d", cpus[i]);
+	return text;
 }
 
 /* --- where ---------------------------------------------------------------- */
@@ -130,6 +143,17 @@ static struct summary_stage *span_stage(struct summary_span *span, uint32_t stag
 	return &span->steer + stage;
 }
 
+static void busy_summarize(struct summary *out, struct stats_before *before,
+			   const struct stats_view *view)
+{
+	for (uint32_t t = 0; t < stats_io_threads(view->mode); t++) {
+		uint64_t busy_ns = __atomic_load_n(&view->counters[t].busy_ns, __ATOMIC_RELAXED);
+		out->start.busy_ns[t] = busy_ns;
+		out->last.busy_ns[t] = busy_ns - before->busy_ns[t];
+		before->busy_ns[t] = busy_ns;
+	}
+}
+
 static void stage_summarize(struct summary *out, struct stats_before *before,
 			    const struct stats_view *view, uint32_t stage)
 {
@@ -160,6 +184,7 @@ void stats_summarize(struct summary *out, struct stats_before *before,
 	next.last.requests = next.start.requests - before->requests;
 	before->at_ns = now_ns;
 	before->requests = next.start.requests;
+	busy_summarize(&next, before, view);
 	for (uint32_t i = 0; i < STAGES; i++)
 		stage_summarize(&next, before, view, i);
 	/* In one piece, so that a reader seldom meets half of it. */
@@ -262,8 +287,9 @@ static int map_load_one(const struct reader *r, const char *name, void *value, s
 	return err;
 }
 
-static int counters_load(const struct reader *r, struct stats_block *out)
+static int counters_load(const struct reader *r, struct stats_report *out)
 {
+	uint32_t threads = stats_io_threads(&out->mode) + stats_compute_cores(&out->mode);
 	struct stats_block pair[2] = { 0 };
 	uint32_t entries;
 	int err = 0, fd = map_open(r, "counters", sizeof *pair, &entries);
@@ -271,8 +297,10 @@ static int counters_load(const struct reader *r, struct stats_block *out)
 		return fd;
 	for (uint32_t i = 0; i < entries && !err; i++) {
 		err = map_lookup(r, "counters", fd, i, &pair[1]);
-		stats_sum(out, pair, 2);
-		pair[0] = *out;
+		if (i < threads)
+			out->busy_ns[i] = pair[1].busy_ns;
+		stats_sum(&out->counters, pair, 2);
+		pair[0] = out->counters;
 	}
 	close(fd);
 	return err;
@@ -315,7 +343,7 @@ int stats_load(struct stats_report *out, const char *dir, char *error, size_t si
 			      dir, out->mode.version, ABI_VERSION);
 	if ((err = map_load_one(&r, "live", &out->live, sizeof out->live)) ||
 	    (err = map_load_one(&r, "summary", &out->summary, sizeof out->summary)) ||
-	    (err = counters_load(&r, &out->counters)) || (err = stages_load(&r, &out->stages)))
+	    (err = counters_load(&r, out)) || (err = stages_load(&r, &out->stages)))
 		return err;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	out->now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;

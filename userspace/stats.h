@@ -32,8 +32,15 @@ const char *stats_copy_name(enum abi_copy copy);
 const char *stats_state_name(enum abi_state state);
 const char *stats_proof_name(enum abi_proof proof);
 
-/* "xdp-native, copy, eth0:8080": the mode really in effect, in a line. */
+/* "xdp-native, copy, eth0:8080": the mode really in effect, in a line; with several
+ * I/O threads ", CPUs 2,3" behind it. */
 void stats_mode_text(char *text, size_t size, const struct mode *mode);
+
+/* "2,3,4" */
+enum { STATS_CPUS_TEXT = 16 * 5 };
+_Static_assert(STATS_CPUS_TEXT >= IO_THREADS_MAX * 5 && STATS_CPUS_TEXT >= CREW_MAX * 5,
+	       "four digits and a comma each");
+const char *stats_cpus_text(char text[STATS_CPUS_TEXT], const int32_t *cpus, uint32_t count);
 
 /* --- where ---------------------------------------------------------------- */
 #define STATS_BPFFS "/sys/fs/bpf"
@@ -56,6 +63,17 @@ static inline struct hist *stats_stage(struct stage_block *block, uint32_t stage
 	return (struct hist *)block + stage;
 }
 
+/* How many of each there are; never more than abi.h has room for. */
+static inline uint32_t stats_io_threads(const struct mode *mode)
+{
+	return (uint32_t)min_u64(mode->io_threads, IO_THREADS_MAX);
+}
+
+static inline uint32_t stats_compute_cores(const struct mode *mode)
+{
+	return (uint32_t)min_u64(mode->compute_cores, CREW_MAX);
+}
+
 /* The sum over all writers. */
 void stats_sum(struct stats_block *out, const struct stats_block *blocks, uint32_t count);
 
@@ -76,6 +94,7 @@ struct stats_view {
 struct stats_before {
 	uint64_t at_ns;
 	uint64_t requests;
+	uint64_t busy_ns[IO_THREADS_MAX];
 	struct stage_block stages;
 };
 
@@ -89,7 +108,8 @@ struct stats_report {
 	uint64_t now_ns; /* when it was read */
 	struct mode mode;
 	struct steer_live live;
-	struct stats_block counters; /* sum over writers */
+	struct stats_block counters;                 /* sum over writers */
+	uint64_t busy_ns[IO_THREADS_MAX + CREW_MAX]; /* of them, I/O threads first */
 	struct stage_block stages;
 	struct summary summary;
 };

@@ -284,6 +284,8 @@ static void tell(struct steer_config *config, const struct conf *conf, const uin
 		.addr_count = (uint16_t)conf->addr_count,
 		.stall_ns = (uint64_t)conf->stall_ms * NS_PER_MS,
 		.grace_ns = (uint64_t)STEER_GRACE_MS * NS_PER_MS,
+		.io_threads = conf_io_threads(conf),
+		.cpu_block = conf_io_threads(conf) + conf->compute_cpus,
 	};
 	must(conf->addr_count <= STEER_ADDRS_MAX);
 	memcpy(config->mac, mac, sizeof config->mac);
@@ -301,11 +303,13 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 			      "%d possible CPUs: this build counts for 1 to %d "
 			      "(possible_cpus= at boot)",
 			      cpus, ABI_CPUS_MAX);
-	s->counter_blocks = ABI_THREADS + (unsigned)cpus;
-
 	tell(&config, conf, mac);
+	s->stage_blocks = config.io_threads;
+	s->counter_blocks = config.cpu_block + (unsigned)cpus;
 	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
 	int error = bpf_map__set_max_entries(skel->maps.counters, s->counter_blocks);
+	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.stages, s->stage_blocks);
 	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
@@ -334,7 +338,7 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->live = map_block(skel->maps.live, sizeof *s->live, 1);
 	s->mode = map_block(skel->maps.mode, sizeof *s->mode, 1);
 	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
-	s->stages = map_block(skel->maps.stages, sizeof *s->stages, ABI_THREADS);
+	s->stages = map_block(skel->maps.stages, sizeof *s->stages, s->stage_blocks);
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
 	if (!s->live || !s->mode || !s->counters || !s->stages || !s->summary)
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
@@ -353,7 +357,7 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->live, sizeof *s->live, 1);
 	unmap_block(s->mode, sizeof *s->mode, 1);
 	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
-	unmap_block(s->stages, sizeof *s->stages, ABI_THREADS);
+	unmap_block(s->stages, sizeof *s->stages, s->stage_blocks);
 	unmap_block(s->summary, sizeof *s->summary, 1);
 	icmp_close(&s->icmp);
 }

@@ -30,11 +30,11 @@ struct steer {
 	/* mapped, writable; see abi.h for who writes what */
 	struct steer_live *live;
 	struct mode *mode;
-	struct stats_block *counters; /* block 0 ...: I/O threads, then CPUs */
+	struct stats_block *counters; /* I/O threads, compute cores, CPUs */
 	struct stage_block *stages;   /* a block for each I/O thread */
 	struct summary *summary;
-	unsigned counter_blocks;
-	struct icmp icmp; /* the I/O thread's, once it is handed over */
+	unsigned counter_blocks, stage_blocks;
+	struct icmp icmp; /* I/O thread 0's, once it is handed over */
 
 	/* of steer.c */
 	const char *ifname;

@@ -21,189 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "tap.h"
-#include "fixtures.h"
-#include "icmp.h"
+#include "dut.h"
 #include "icmp_fixtures.h"
-#include "steer.skel.h"
-
-_Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first");
-enum { XDP_COUNTERS = STATS_icmp_told, OUR_COUNTERS = STATS_rx_frames };
-enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
-
-static const char *const counter_names[] = {
-#define X(name, help) #name,
-	STATS_LIST(X)
-#undef X
-};
-
-static const struct {
-	uint64_t ready;
-	int64_t heartbeat; /* from now; 0: never */
-	uint64_t stall, grace;
-} situations[] = {
-#define X(name, ready, heartbeat, stall, grace) [name] = { ready, heartbeat, stall, grace },
-	SITUATION_LIST(X)
-#undef X
-};
-
-static struct {
-	struct steer_bpf *skel;
-	struct steer_config told;
-	struct stats_block *counters;
-	uint32_t blocks;
-	struct icmp icmp;
-	int xsk;
-} dut = { .xsk = -1 };
-
-/* --- load ------------------------------------------------------------------- */
-
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level, (void)format, (void)args;
-	return 0;
-}
-
-static void unload(void)
-{
-	if (dut.counters)
-		munmap(dut.counters, dut.blocks * sizeof *dut.counters);
-	dut.counters = NULL;
-	icmp_close(&dut.icmp);
-	steer_bpf__destroy(dut.skel);
-	dut.skel = NULL;
-}
-
-static int load(const struct steer_config *told)
-{
-	unload();
-	dut.skel = steer_bpf__open();
-	if (!dut.skel)
-		return -errno;
-	memcpy((void *)&dut.skel->rodata->conf, told, sizeof *told);
-	dut.blocks = (uint32_t)(ABI_THREADS + libbpf_num_possible_cpus());
-	bpf_map__set_max_entries(dut.skel->maps.counters, dut.blocks);
-	int error = steer_bpf__load(dut.skel);
-	if (error)
-		return error;
-	dut.told = *told;
-	dut.counters = mmap(NULL, dut.blocks * sizeof *dut.counters, PROT_READ, MAP_SHARED,
-			    bpf_map__fd(dut.skel->maps.counters), 0);
-	if (dut.counters == MAP_FAILED)
-		return -errno;
-	return icmp_open(&dut.icmp, bpf_map__fd(dut.skel->maps.icmp_ring));
-}
-
-static void set_slot(uint32_t queue, bool filled)
-{
-	int map = bpf_map__fd(dut.skel->maps.xsks_map);
-	if (filled)
-		must(!bpf_map_update_elem(map, &queue, &dut.xsk, 0));
-	else
-		bpf_map_delete_elem(map, &queue);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static void map_addr4(uint8_t out[16], const uint8_t addr[4])
-{
-	memset(out, 0, 10);
-	memset(out + 10, 0xff, 2);
-	memcpy(out + 12, addr, 4);
-}
-
-/* What the program is told is frozen at load: load again when it differs. */
-static int enter(enum situation in, bool kernel_flows)
-{
-	struct steer_config told;
-	memset(&told, 0, sizeof told); /* compared whole, with its padding */
-	told.version = ABI_VERSION;
-	told.port = FRAME_PORT;
-	put_be16(&told.port_be, FRAME_PORT);
-	memcpy(told.mac, frame_mac, sizeof told.mac);
-	told.stall_ns = situations[in].stall;
-	told.grace_ns = situations[in].grace;
-	if (in == NARROW)
-		map_addr4(told.addr[told.addr_count++], frame_addr4);
-	if (in == NARROW || in == NARROW6)
-		memcpy(told.addr[told.addr_count++], frame_addr6, 16);
-	if (in == NARROW6) /* ::192.0.2.1 is not ::ffff:192.0.2.1 */
-		memcpy(told.addr[told.addr_count++] + 12, frame_addr4, 4);
-	if (!dut.skel || memcmp(&told, &dut.told, sizeof told)) {
-		int error = load(&told);
-		if (error)
-			return error;
-	}
-
-	struct steer_live live = { .ready = situations[in].ready };
-	if (situations[in].heartbeat)
-		live.heartbeat_ns = (now_ns() + (uint64_t)situations[in].heartbeat) & ~1ull;
-	live.heartbeat_ns |= kernel_flows ? STEER_KERNEL_FLOWS : 0;
-	uint32_t key = 0;
-	set_slot(0, in != NO_SOCKET);
-	set_slot(1, in == NO_SOCKET);
-	return bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0);
-}
-
-/* --- run --------------------------------------------------------------------- */
-
-struct outcome {
-	uint32_t verdict;
-	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
-	uint32_t meta;    /* bytes of metadata in front */
-	struct steer_meta stamp;
-	bool intact;         /* behind it, the frame as it was */
-	uint64_t told, lost; /* by how much icmp_told and icmp_lost rose */
-};
-
-static void sum_counters(uint64_t sum[OUR_COUNTERS])
-{
-	memset(sum, 0, OUR_COUNTERS * sizeof *sum);
-	for (uint32_t b = ABI_THREADS; b < dut.blocks; b++)
-		for (uint32_t i = 0; i < OUR_COUNTERS; i++)
-			sum[i] += ((volatile uint64_t *)&dut.counters[b])[i];
-}
-
-static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
-{
-	uint32_t risen = STATS_COUNT, sum = 0;
-	for (uint32_t i = STATS_xdp_seen + 1; i < XDP_COUNTERS; i++) {
-		if (after[i] != before[i])
-			risen = i;
-		sum += (uint32_t)(after[i] - before[i]);
-	}
-	return sum == 1 && after[STATS_xdp_seen] - before[STATS_xdp_seen] == 1 ? risen :
-										 STATS_COUNT;
-}
-
-static struct outcome run(const uint8_t *frame, size_t length)
-{
-	uint8_t out[FRAME_MAX + 64];
-	uint64_t before[OUR_COUNTERS], after[OUR_COUNTERS];
-	struct xdp_md ctx_in = { .data_end = (uint32_t)length }, ctx_out = { .data = 0 };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
-		    .data_out = out, .data_size_out = sizeof out, .ctx_in = &ctx_in,
-		    .ctx_size_in = sizeof ctx_in, .ctx_out = &ctx_out,
-		    .ctx_size_out = sizeof ctx_out, .repeat = 1);
-	struct outcome o = { .verdict = UINT32_MAX, .counter = STATS_COUNT };
-
-	sum_counters(before);
-	if (bpf_prog_test_run_opts(bpf_program__fd(dut.skel->progs.saker_steer), &opts))
-		return o;
-	sum_counters(after);
-	o.verdict = opts.retval;
-	o.counter = only_risen(before, after);
-	o.told = after[STATS_icmp_told] - before[STATS_icmp_told];
-	o.lost = after[STATS_icmp_lost] - before[STATS_icmp_lost];
-	o.meta = ctx_out.data - ctx_out.data_meta;
-	o.intact = opts.data_size_out == o.meta + length && !memcmp(out + o.meta, frame, length);
-	memcpy(&o.stamp, out, sizeof o.stamp);
-	return o;
-}
 
 static bool agrees(const struct outcome *o, uint32_t verdict, uint32_t counter)
 {
@@ -357,11 +176,55 @@ static void test_stamp(void)
 static void test_blocks(void)
 {
 	static const struct stats_block none;
-	uint32_t ours = ABI_THREADS + (uint32_t)sched_getcpu();
+	uint32_t ours = CPU_BLOCK + (uint32_t)sched_getcpu();
 	for (uint32_t b = 0; b < dut.blocks; b++) {
 		bool touched = memcmp(&dut.counters[b], &none, sizeof none);
 		ok(touched == (b == ours), "block %u of the counters", b);
 	}
+}
+
+/* --- threads ----------------------------------------------------------------------- */
+
+/* The frames of a queue go by the heartbeat of the thread that has it, q % threads. */
+static void test_thread(uint32_t ifindex, uint32_t threads, uint32_t queue, uint32_t live_one)
+{
+	struct steer_config told = told_of(UP_AHEAD, threads);
+	struct steer_live live = { .ready = 1 };
+	uint8_t frame[FRAME_MAX];
+	size_t length = frame_build(frame, &(struct frame){ .flags = SYN });
+	bool alive = queue % threads == live_one;
+	uint32_t key = 0;
+
+	for (uint32_t t = 0; t < IO_THREADS_MAX; t++)
+		live.io[t].heartbeat_ns = 2; /* a moment after boot */
+	live.io[live_one].heartbeat_ns = (now_ns() + HOUR) & ~1ull;
+	if (load(&told) || bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0)) {
+		ok(false, "%u threads: program and maps", threads);
+		return;
+	}
+	set_slot(queue, true);
+	struct outcome o = run_in(frame, length, ifindex, queue);
+	if (!ok(alive ? agrees(&o, XDP_REDIRECT, STATS_xdp_redirected) :
+			agrees(&o, XDP_PASS, STATS_xdp_pass_stalled),
+		"%u threads, only thread %u beats, queue %u: %s", threads, live_one, queue,
+		alive ? "redirected" : "passed"))
+		show(&o);
+	set_slot(queue, false);
+}
+
+/* An interface of our own: the kernel takes a queue number only where it is in use. */
+static void test_threads(void)
+{
+	if (system("ip link add four0 numrxqueues 4 numtxqueues 4 type veth peer name four1 && "
+		   "ip link set four0 up && ip link set four1 up")) {
+		skip("heartbeats of several threads", "no veth");
+		return;
+	}
+	uint32_t ifindex = if_nametoindex("four0");
+	for (uint32_t threads = 2; threads <= 4; threads++)
+		for (uint32_t queue = 0; queue < 4; queue++)
+			for (uint32_t t = 0; t < threads; t++)
+				test_thread(ifindex, threads, queue, t);
 }
 
 /* --- the kernel's connections ------------------------------------------------------ */
@@ -554,6 +417,7 @@ int main(void)
 		test_icmp(&icmp_fixtures[i]);
 	test_icmp_full();
 	test_stamp();
+	test_threads();
 	test_kernel(false);
 	test_kernel(true);
 	test_blocks();

@@ -33,7 +33,7 @@ xdp_rung() { # ASKED EFFECTIVE ATTACHED
 	is "$1: mode.copy by bpftool" "$(mapped copy)" COPY_copy
 	is "$1: mode.tx by bpftool" "$(mapped tx)" PROOF_proven
 	is "$1: mode.pid by bpftool" "$(mapped pid)" "$saker"
-	is "$1: mode.io_cpu by bpftool" "$(mapped io_cpu)" $server_cpu
+	is "$1: mode.io_cpu by bpftool" "$(mapped 'io_cpu[0]')" $server_cpu
 	is "$1: saker-stat says the same" "$(mode rung)" "$2"
 	like "$1: the ready line says copy" "$(ready_line)" '*copy*'
 	is "$1: mode of the program on the interface" "$(xdp_program | jq .mode)" "$3"

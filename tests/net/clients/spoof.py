@@ -8,13 +8,12 @@ Prints "ok - NAME" or "not ok - NAME".
 """
 
 import json
-import struct
 import subprocess
 import sys
 import time
 
-from frames import checksum
 from raw import Raw
+from router import first, too_big
 
 interface, my_mac, server_mac, server4, server6, port = sys.argv[1:7]
 command = sys.argv[7:]
@@ -41,39 +40,11 @@ def report(name, good, detail=""):
     print("ok - %s" % name if good else "not ok - %s\n# %s" % (name, detail), flush=True)
 
 
-# --- what a router says ---------------------------------------------------------------------
-
-
-def quote(raw, seq, sport):
-    """The start of a segment of the server's, as it was on its way to us."""
-    return raw.turned(struct.pack("!HHI", sport, raw.sport, seq & 0xFFFFFFFF))
-
-
-def too_big(raw, seq, mtu, sport=None, code=4):
-    body = quote(raw, seq, sport or int(port))
-    if raw.is_ip4:
-        error = struct.pack("!BBHHH", 3, code, 0, 0, mtu) + body
-        error = error[:2] + struct.pack("!H", checksum(error)) + error[4:]
-        return raw.packet(error, proto=1)
-    error = struct.pack("!BBHI", 2, 0, 0, mtu) + body
-    pseudo = raw.source + raw.target + struct.pack("!II", len(error), 58)
-    error = error[:2] + struct.pack("!H", checksum(pseudo + error)) + error[4:]
-    return raw.packet(error, following=58)
-
-
 def connection(ip6, sport):
     raw = Raw(interface, my_mac, server_mac, "fd88::77" if ip6 else "10.88.0.77",
               server6 if ip6 else server4, sport, int(port))
     raw.open()
     return raw
-
-
-def first(raw, seconds=3):
-    """The first segment of the flight, or that again: bytes of its packet."""
-    while True:
-        segment = raw.get(seconds)
-        if not segment or (segment.data and segment.seq == raw.ack):
-            return segment.ip_length if segment else None
 
 
 def test(ip6, sport):

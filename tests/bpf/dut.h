@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dut.h - the XDP program under test: load it, put it in a situation, run a frame
+ *
+ * Model    Loaded and run by BPF_PROG_TEST_RUN, never attached. A run says what
+ *          the verdict was and which counters rose.
+ */
+#ifndef DUT_H
+#define DUT_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "fixtures.h"
+#include "icmp.h"
+#include "steer.skel.h"
+
+_Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first");
+enum { XDP_COUNTERS = STATS_icmp_told, OUR_COUNTERS = STATS_rx_frames };
+/* Blocks of others before that of CPU 0. */
+enum { CPU_BLOCK = 3 };
+enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
+
+static const char *const counter_names[] = {
+#define X(name, help) #name,
+	STATS_LIST(X)
+#undef X
+};
+
+static const struct {
+	uint64_t ready;
+	int64_t heartbeat; /* from now; 0: never */
+	uint64_t stall, grace;
+} situations[] = {
+#define X(name, ready, heartbeat, stall, grace) [name] = { ready, heartbeat, stall, grace },
+	SITUATION_LIST(X)
+#undef X
+};
+
+static struct {
+	struct steer_bpf *skel;
+	struct steer_config told;
+	struct stats_block *counters;
+	uint32_t blocks;
+	struct icmp icmp;
+	int xsk;
+} dut = { .xsk = -1 };
+
+/* --- load ------------------------------------------------------------------- */
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static void unload(void)
+{
+	if (dut.counters)
+		munmap(dut.counters, dut.blocks * sizeof *dut.counters);
+	dut.counters = NULL;
+	icmp_close(&dut.icmp);
+	steer_bpf__destroy(dut.skel);
+	dut.skel = NULL;
+}
+
+/* What the program is told is frozen at load: load again when it differs. */
+static int load(const struct steer_config *told)
+{
+	if (dut.skel && !memcmp(told, &dut.told, sizeof *told))
+		return 0;
+	unload();
+	dut.skel = steer_bpf__open();
+	if (!dut.skel)
+		return -errno;
+	memcpy((void *)&dut.skel->rodata->conf, told, sizeof *told);
+	dut.blocks = (uint32_t)(CPU_BLOCK + libbpf_num_possible_cpus());
+	bpf_map__set_max_entries(dut.skel->maps.counters, dut.blocks);
+	int error = steer_bpf__load(dut.skel);
+	if (error)
+		return error;
+	dut.told = *told;
+	dut.counters = mmap(NULL, dut.blocks * sizeof *dut.counters, PROT_READ, MAP_SHARED,
+			    bpf_map__fd(dut.skel->maps.counters), 0);
+	if (dut.counters == MAP_FAILED)
+		return -errno;
+	return icmp_open(&dut.icmp, bpf_map__fd(dut.skel->maps.icmp_ring));
+}
+
+static void set_slot(uint32_t queue, bool filled)
+{
+	int map = bpf_map__fd(dut.skel->maps.xsks_map);
+	if (filled)
+		must(!bpf_map_update_elem(map, &queue, &dut.xsk, 0));
+	else
+		bpf_map_delete_elem(map, &queue);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void map_addr4(uint8_t out[16], const uint8_t addr[4])
+{
+	memset(out, 0, 10);
+	memset(out + 10, 0xff, 2);
+	memcpy(out + 12, addr, 4);
+}
+
+static struct steer_config told_of(enum situation in, uint32_t threads)
+{
+	struct steer_config told;
+	memset(&told, 0, sizeof told); /* compared whole, with its padding */
+	told.version = ABI_VERSION;
+	told.port = FRAME_PORT;
+	put_be16(&told.port_be, FRAME_PORT);
+	memcpy(told.mac, frame_mac, sizeof told.mac);
+	told.stall_ns = situations[in].stall;
+	told.grace_ns = situations[in].grace;
+	told.io_threads = threads;
+	told.cpu_block = CPU_BLOCK;
+	return told;
+}
+
+static int enter(enum situation in, bool kernel_flows)
+{
+	struct steer_config told = told_of(in, 1);
+	if (in == NARROW)
+		map_addr4(told.addr[told.addr_count++], frame_addr4);
+	if (in == NARROW || in == NARROW6)
+		memcpy(told.addr[told.addr_count++], frame_addr6, 16);
+	if (in == NARROW6) /* ::192.0.2.1 is not ::ffff:192.0.2.1 */
+		memcpy(told.addr[told.addr_count++] + 12, frame_addr4, 4);
+	int error = load(&told);
+	if (error)
+		return error;
+
+	struct steer_live live = { .ready = situations[in].ready };
+	if (situations[in].heartbeat)
+		live.io[0].heartbeat_ns = (now_ns() + (uint64_t)situations[in].heartbeat) & ~1ull;
+	live.io[0].heartbeat_ns |= kernel_flows ? STEER_KERNEL_FLOWS : 0;
+	uint32_t key = 0;
+	set_slot(0, in != NO_SOCKET);
+	set_slot(1, in == NO_SOCKET);
+	return bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0);
+}
+
+/* --- run --------------------------------------------------------------------- */
+
+struct outcome {
+	uint32_t verdict;
+	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
+	uint32_t meta;    /* bytes of metadata in front */
+	struct steer_meta stamp;
+	bool intact;         /* behind it, the frame as it was */
+	uint64_t told, lost; /* by how much icmp_told and icmp_lost rose */
+};
+
+static void sum_counters(uint64_t sum[OUR_COUNTERS])
+{
+	memset(sum, 0, OUR_COUNTERS * sizeof *sum);
+	for (uint32_t b = CPU_BLOCK; b < dut.blocks; b++)
+		for (uint32_t i = 0; i < OUR_COUNTERS; i++)
+			sum[i] += ((volatile uint64_t *)&dut.counters[b])[i];
+}
+
+static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
+{
+	uint32_t risen = STATS_COUNT, sum = 0;
+	for (uint32_t i = STATS_xdp_seen + 1; i < XDP_COUNTERS; i++) {
+		if (after[i] != before[i])
+			risen = i;
+		sum += (uint32_t)(after[i] - before[i]);
+	}
+	return sum == 1 && after[STATS_xdp_seen] - before[STATS_xdp_seen] == 1 ? risen :
+										 STATS_COUNT;
+}
+
+static struct outcome run_in(const uint8_t *frame, size_t length, uint32_t ifindex, uint32_t queue)
+{
+	uint8_t out[FRAME_MAX + 64];
+	uint64_t before[OUR_COUNTERS], after[OUR_COUNTERS];
+	struct xdp_md ctx_out = { .data = 0 };
+	struct xdp_md ctx_in = { .data_end = (uint32_t)length,
+				 .ingress_ifindex = ifindex,
+				 .rx_queue_index = queue };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
+		    .data_out = out, .data_size_out = sizeof out, .ctx_in = &ctx_in,
+		    .ctx_size_in = sizeof ctx_in, .ctx_out = &ctx_out,
+		    .ctx_size_out = sizeof ctx_out, .repeat = 1);
+	struct outcome o = { .verdict = UINT32_MAX, .counter = STATS_COUNT };
+
+	sum_counters(before);
+	if (bpf_prog_test_run_opts(bpf_program__fd(dut.skel->progs.saker_steer), &opts))
+		return o;
+	sum_counters(after);
+	o.verdict = opts.retval;
+	o.counter = only_risen(before, after);
+	o.told = after[STATS_icmp_told] - before[STATS_icmp_told];
+	o.lost = after[STATS_icmp_lost] - before[STATS_icmp_lost];
+	o.meta = ctx_out.data - ctx_out.data_meta;
+	o.intact = opts.data_size_out == o.meta + length && !memcmp(out + o.meta, frame, length);
+	memcpy(&o.stamp, out, sizeof o.stamp);
+	return o;
+}
+
+/* By queue 0 of loopback. */
+static struct outcome run(const uint8_t *frame, size_t length)
+{
+	return run_in(frame, length, 0, 0);
+}
+
+#endif

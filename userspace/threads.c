@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include "cpu.h"
+#include "threads.h"
+
+int threads_listen(struct threads *th, const struct conf *conf)
+{
+	int error = 0;
+
+	th->conf = conf;
+	th->count = conf_io_threads(conf);
+	for (unsigned t = 0; t < th->count && !error; t++) {
+		struct sock_share share = { .number = t, .of = th->count };
+		struct thread *one = &th->one[t];
+
+		error = sock_open(&one->sock, conf, &share, one->sock_fd, one->sock_events);
+		th->listening += !error;
+	}
+	return error;
+}
+
+static struct worker_params params_of(const struct conf *c, const struct nic *nic)
+{
+	return (struct worker_params){
+		.max_conns = c->max_conns,
+		.max_socks = SOCKS_DEFAULT,
+		.mss4 = (uint16_t)(min_u64(nic->mtu, 1500) - 40),
+		.mss6 = (uint16_t)(min_u64(nic->mtu, 1500) - 60),
+		.max_n = c->max_n,
+		.max_body = c->max_body,
+		.cache = c->cache,
+		.lanes = c->lanes,
+		.slice_us = c->slice_us,
+		.max_wait_ms = c->max_wait_ms,
+		.header_timeout_ms = c->header_timeout_ms,
+		.body_timeout_ms = c->body_timeout_ms,
+		.idle_timeout_ms = c->idle_timeout_ms,
+	};
+}
+
+static int make_worker(const struct threads *th, struct thread *one, struct worker_params p,
+		       const char *text)
+{
+	bool locked;
+	void *memory;
+
+	p.stats = &one->early_stats;
+	p.stages = &one->early_stages;
+	one->worker_len = worker_footprint(&p);
+	memory = cpu_pages(one->worker_len, &locked);
+	if (!memory) {
+		int error = -errno;
+
+		fprintf(stderr,
+			"saker: %s: no memory for %u connections (%zu bytes): %s; choose fewer "
+			"with --max-conns\n",
+			th->conf->ifname, p.max_conns, one->worker_len, strerror(-error));
+		return error;
+	}
+	one->io.worker = worker_init(memory, &p, cpu_now_ns());
+	worker_set_mode(one->io.worker, text);
+	return 0;
+}
+
+int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic, const char *text)
+{
+	struct worker_params p = params_of(th->conf, nic);
+	int error = 0;
+
+	if (getrandom(p.secret, sizeof p.secret, 0) != sizeof p.secret) {
+		fprintf(stderr, "saker: %s: no random numbers for the secret: %s\n",
+			th->conf->ifname, strerror(errno));
+		return -EAGAIN;
+	}
+	for (unsigned t = 0; t < th->count && !error; t++) {
+		struct thread *one = &th->one[t];
+
+		one->io.conf = th->conf;
+		one->io.number = t;
+		one->io.cpu = cpu[t];
+		one->io.all = th->all;
+		one->io.sock = &one->sock;
+		one->io.now = (struct bypass){ .stats = &one->early_stats,
+					       .stages = &one->early_stages };
+		th->all[t] = &one->io;
+		error = make_worker(th, one, p, text);
+	}
+	/* Each one looks at all. */
+	for (unsigned t = 0; t < th->count && !error; t++) {
+		error = iothread_start(&th->one[t].io);
+		th->running += !error;
+	}
+	return error;
+}
+
+void threads_give(struct threads *th, struct steer *steer, const char *text)
+{
+	for (unsigned t = 1; t < th->count; t++)
+		spsc_init(&th->one[t].heard, th->one[t].heard_record, RELAY_RECORDS,
+			  sizeof(struct icmp_event));
+	for (unsigned t = 0; t < th->count; t++) {
+		struct bypass *b = &th->one[t].bypass;
+
+		b->live = &steer->live->io[t];
+		b->mode = steer->mode;
+		b->stats = &steer->counters[t];
+		b->stages = &steer->stages[t];
+		b->icmp = t ? NULL : &steer->icmp;
+		b->heard = t ? &th->one[t].heard : NULL;
+		b->tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL;
+		b->text = text;
+		iothread_give(&th->one[t].io, b);
+	}
+}
+
+void threads_drain(struct threads *th)
+{
+	for (unsigned t = 0; t < th->count; t++)
+		iothread_drain(&th->one[t].io);
+}
+
+bool threads_drained(struct threads *th)
+{
+	for (unsigned t = 0; t < th->count; t++)
+		if (!iothread_drained(&th->one[t].io))
+			return false;
+	return true;
+}
+
+void threads_stop(struct threads *th)
+{
+	while (th->running)
+		iothread_stop(&th->one[--th->running].io);
+}
+
+void threads_close(struct threads *th)
+{
+	while (th->listening)
+		sock_close(&th->one[--th->listening].sock);
+	for (unsigned t = 0; t < th->count; t++)
+		if (th->one[t].io.worker)
+			cpu_pages_free(th->one[t].io.worker, th->one[t].worker_len);
+}
