@@ -167,8 +167,9 @@ static bool receive(struct iothread *io)
 		}
 		ring_done(r, batch, n);
 	}
-	if (unlikely(any && io->now.mode->rx == PROOF_unproven))
-		io->now.mode->rx = PROOF_proven;
+	/* Whichever thread is first; the others then find it so. */
+	if (unlikely(any && __atomic_load_n(&io->now.mode->rx, __ATOMIC_RELAXED) != PROOF_proven))
+		__atomic_store_n(&io->now.mode->rx, PROOF_proven, __ATOMIC_RELAXED);
 	return any;
 }
 
