@@ -160,6 +160,15 @@ $B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $(wildcard tests
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $B/icmp.o $(BPF_LIBS)
 
+# The client and the peer of compute.sh.
+$B/rate: tests/bench/rate.c tests/bench/rate_report.c tests/bench/rate.h Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -lm
+
+$B/threads: tests/bench/threads.c $(pure-o) Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)
+
 # The bad network of the tests, and the client that storms through it.
 $B/impair: tests/net/impair.c Makefile | $B
 	$(call say,CC,$<)
