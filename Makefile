@@ -14,6 +14,8 @@
 #   B=crew             what it takes to have a compute core do a job, and to wake one
 #   B=json             ns and heap bytes of reading JSON bodies
 #   B=lane             lane bodies, the engine and its slices; B_ARGS=--json: a line a row
+#   B=compute          that, and over HTTP: against the plain loop, against threads,
+#                      the published load, overload, a mix (root); B_ARGS=overload for one
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
@@ -39,7 +41,7 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net crew json lane loss,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
@@ -249,8 +251,10 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: $(if $(filter net loss,$(BENCH)),all,$B/bench_$(BENCH))
-	$Q$(if $(filter net loss,$(BENCH)),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS),$< $(B_ARGS))
+bench: $(if $(filter $(BENCH),net loss compute),all) $(if $(filter $(BENCH),net loss),,$B/bench_$(BENCH:compute=lane))
+	$Q$(if $(filter $(BENCH),crew json lane),$B/bench_$(BENCH) $(B_ARGS))
+	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
+	$Q$(if $(filter $(BENCH),net loss compute),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system

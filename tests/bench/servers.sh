@@ -18,8 +18,9 @@ need() { # PROGRAM...
 	done
 }
 
-saker_up() {
-	spawn_s taskset -c 1 "$build/saker" -i server0 -p $port --io-cpu=1 --io=xdp-native 2> "$dir/log"
+saker_up() { # OPTIONS...
+	spawn_s taskset -c 1 "$build/saker" -i server0 -p $port --io-cpu=1 --io=xdp-native "$@" \
+		2> "$dir/log"
 	saker=$spawned
 	soon 10 is_ready || die "$(cat "$dir/log")"
 }
