@@ -59,7 +59,12 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf spsc siphash cache wheel pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm http http_body http_write route lane lane_scalar hop lane_sse41 lane_avx2 lane_avx512 lane_neon session answer worker
+PURE := buf spsc siphash cache wheel \
+        pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
+        http http_body http_write route \
+        lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop \
+        session answer worker \
+        metrics
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer stats nic cpu crew conf iothread threads starter main
 

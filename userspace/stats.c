@@ -129,9 +129,8 @@ void stats_sum(struct stats_block *out, const struct stats_block *blocks, uint32
 
 uint64_t stats_requests(const struct stats_block *sum)
 {
-	/* The answers stand together in STATS_LIST, from 200 to 505. */
 	uint64_t requests = 0;
-	for (uint32_t i = STATS_http_ok; i <= STATS_http_bad_version; i++)
+	for (uint32_t i = STATS_ANSWERS_FIRST; i <= STATS_ANSWERS_LAST; i++)
 		requests += stats_value(sum, i);
 	return requests;
 }

@@ -77,7 +77,9 @@ static inline uint32_t stats_compute_cores(const struct mode *mode)
 /* The sum over all writers. */
 void stats_sum(struct stats_block *out, const struct stats_block *blocks, uint32_t count);
 
-/* Requests that were answered, whatever the answer. */
+/* Requests that were answered, whatever the answer: these stand together in
+ * STATS_LIST, from 200 to 505. */
+enum { STATS_ANSWERS_FIRST = STATS_http_ok, STATS_ANSWERS_LAST = STATS_http_h2_preface };
 uint64_t stats_requests(const struct stats_block *sum);
 
 /* --- the summary ----------------------------------------------------------- */
