@@ -59,6 +59,13 @@ got() { # FILTER: of the last measurement
 	jq -r "$1" "$dir/rate"
 }
 
+# A second without work first: it measures its lanes then.
+lanes_up() { # OPTIONS...
+	saker_up "$@"
+	sleep 1
+	measure '{"part":"warm"}' $port --closed --seconds=0.5 --connections=$lanes --path="$long"
+}
+
 threads_up() {
 	spawn_s taskset -c 1 "$build/threads" $threads_port
 	threads=$spawned
@@ -93,14 +100,14 @@ scale_of() { # SERVER PORT AT_ONCE
 
 scale_run() {
 	plain_ns=$(taskset -c 1 "$build/threads" --plain=10000000) || die 'no plain loop'
-	saker_up
+	lanes_up
 	for at_once in 1 4 8 32 64; do
 		scale_of saker $port $at_once
 	done
 	slices scale
 	down "$saker"
 	if [ "$most" = 128 ]; then
-		saker_up --lanes=128
+		lanes_up --lanes=128
 		scale_of saker $port 128
 		down "$saker"
 	fi
@@ -163,8 +170,7 @@ published_run() { # SECONDS
 
 published() {
 	echo 'published: 10 s, then 60 s' >&2
-	saker_up
-	measure '{"part":"warm"}' $port --rate=200 --seconds=1 --path="$long"
+	lanes_up
 	published_run 10
 	published_run 60
 	slices published
@@ -189,7 +195,7 @@ max_wait_ms=2
 
 overload() {
 	echo 'overload: capacity, 10 %, 150 % for 20 s' >&2
-	saker_up --max-wait-ms=$max_wait_ms
+	lanes_up --max-wait-ms=$max_wait_ms
 	measure '{"part":"capacity"}' $port --closed --seconds=3 --connections=$lanes --path="$long"
 	capacity=$(got .answered_per_s)
 	# 1,000 samples for p99, if they come within 40 s
@@ -240,7 +246,7 @@ mix_of() { # KEPT
 
 mix() {
 	echo 'mix: three times 6 s' >&2
-	saker_up
+	lanes_up
 	mix_of 0
 	mix_of $lanes
 	mix_of $((2 * lanes))
