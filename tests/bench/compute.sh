@@ -39,20 +39,34 @@ network
 # How long the I/O thread was ready to run, and another had its core, so far.
 waited_ns() {
 	for one in /proc/"$saker"/task/*; do
-		[ "$(cat "$one/comm")" != saker-io ] || cut -d ' ' -f 2 "$one/schedstat"
+		case $(cat "$one/comm") in
+		saker-io*) cut -d ' ' -f 2 "$one/schedstat" ;;
+		esac
 	done
 }
 
-# Leaves the line of rate.c in $dir/rate, and adds it to the raw data, with NOTE (JSON).
+# What threads.c has had of its core: fields 14 and 15 of proc(5).
+cpu_ns() {
+	awk -v second="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($14 + $15) / second * 1e9 }' \
+		"/proc/$threads/stat"
+}
+
+# On shared cores a server has less than all the time. Ours spins: it has all but
+# when others ran. The other sleeps: what it was charged with.
+core_ns() { # PORT
+	if [ "$1" = $port ]; then waited_ns; else cpu_ns; fi
+}
+
+# Leaves the line of rate.c in $dir/rate, and adds it to the raw data, with NOTE (JSON)
+# and core_s, the time that the server had of its core.
 measure() { # NOTE PORT RATE_OPTIONS...
-	note=$1 at=$2 before=
+	note=$1 at=$2 from=$(date +%s%N) before=$(core_ns "$2")
 	shift 2
-	[ "$at" != $port ] || before=$(waited_ns)
 	in_c "$build/rate" "$@" $server4 "$at" > "$dir/rate" ||
 		die "rate $* against port $at: $(cat "$dir/rate")"
-	[ -z "$before" ] || before=$(($(waited_ns) - before))
-	jq -c --argjson note "$note" --argjson waited "${before:-null}" \
-		'$note + {waited_ns: $waited} + .' "$dir/rate" >> "$raw" || die 'no raw data'
+	ns=$(($(core_ns "$at") - before)) span=$(($(date +%s%N) - from))
+	if [ "$at" = $port ]; then core=".seconds * (1 - $ns / $span)"; else core="$ns / 1e9"; fi
+	jq -c "$note + {core_s: ($core)} + ." "$dir/rate" >> "$raw" || die 'no raw data'
 }
 
 got() { # FILTER: of the last measurement
@@ -63,7 +77,7 @@ got() { # FILTER: of the last measurement
 lanes_up() { # OPTIONS...
 	saker_up "$@"
 	sleep 1
-	measure '{"part":"warm"}' $port --closed --seconds=0.5 --connections=$lanes --path="$long"
+	measure '{part: "warm"}' $port --closed --seconds=0.5 --connections=$lanes --path="$long"
 }
 
 threads_up() {
@@ -87,14 +101,21 @@ slice_line() { # PART
 		else "slices: not timed by this saker" end' "$result"
 }
 
+# What a pass over so many lanes takes, in picoseconds, as this responder measured it.
+pass_ps() { # JOBS
+	in_s bpftool -j map dump pinned "$(pins)/lanes" 2> "$dir/bpftool" |
+		jq --argjson jobs "$1" '.[0].formatted.value.fnv1a32.pass_ps[$jobs]' 2> "$dir/jq" | grep . ||
+		echo null
+}
+
 knows() { # OPTION: does this saker?
 	"$build/saker" --help | grep -q -e "$1"
 }
 
 # --- scale --------------------------------------------------------------------------------
 
-scale_of() { # SERVER PORT AT_ONCE
-	measure "{\"part\":\"scale\",\"server\":\"$1\",\"at_once\":$3,\"plain_ns\":$plain_ns}" \
+scale_of() { # SERVER PORT AT_ONCE PASS_PS
+	measure "{part: \"scale\", server: \"$1\", at_once: $3, plain_ns: $plain_ns, pass_ps: $4}" \
 		"$2" --closed --seconds=2 --connections="$3" --path="$long"
 }
 
@@ -102,18 +123,18 @@ scale_run() {
 	plain_ns=$(taskset -c 1 "$build/threads" --plain=10000000) || die 'no plain loop'
 	lanes_up
 	for at_once in 1 4 8 32 64; do
-		scale_of saker $port $at_once
+		scale_of saker $port $at_once "$(pass_ps $at_once)"
 	done
 	slices scale
 	down "$saker"
 	if [ "$most" = 128 ]; then
 		lanes_up --lanes=128
-		scale_of saker $port 128
+		scale_of saker $port 128 "$(pass_ps 128)"
 		down "$saker"
 	fi
 	threads_up
 	for at_once in 1 4 8 32 64 $([ "$most" = 64 ] || echo 128); do
-		scale_of threads $threads_port "$at_once"
+		scale_of threads $threads_port "$at_once" null
 	done
 	down "$threads" 2> /dev/null
 }
@@ -129,27 +150,37 @@ scale() {
 	def median: sort | .[length / 2 | floor];
 	def side: {per_s: map(.answered_per_s) | median,
 		times_plain: map(.answered_per_s * .plain_ns / 1e9) | median,
-		p50_ms: (map(.accepted_us.p50) | median / 1e3),
+		times_plain_core: map(.answered * .plain_ns / 1e9 / .core_s) | median,
+		raw_share: (map(select(.pass_ps) | .answered / .core_s * .pass_ps / 1e5 / .at_once)
+			| if length > 0 then median else null end),
+		p50_ms: (map(.accepted_us.p50 // 0) | median / 1e3),
 		max_ms: (map(.accepted_us.max) | max / 1e3)};
 	map(select(.part == "scale")) | group_by(.at_once)[]
 	| {part: "scale", at_once: .[0].at_once, plain_ms: (map(.plain_ns) | median / 1e6),
 		saker: map(select(.server == "saker")) | side,
 		threads: map(select(.server == "threads")) | side}
-	| .ratio = .saker.per_s / .threads.per_s' "$raw" >> "$result"
+	| .ratio = .saker.per_s / .threads.per_s
+	| .ratio_core = .saker.times_plain_core / .threads.times_plain_core' "$raw" >> "$result"
 	scale_table
 }
 
 scale_table() {
-	echo
-	echo "$long, so many at once; medians of 3 runs, the longest of all;"
-	echo "plain: requests a second over those of the plain loop alone"
-	printf '%-8s | %10s %7s %9s %9s | %10s %7s %9s %9s | %s\n' '' saker/s plain p50_ms max_ms \
-		threads/s plain p50_ms max_ms saker/threads
-	jq -r 'select(.part == "scale") | [.at_once, (.saker, .threads | .per_s, .times_plain, .p50_ms,
-		.max_ms), .ratio] | @tsv' "$result" | awk -F '\t' '{
-		printf "%-8d | %10.1f %7.2f %9.2f %9.2f | %10.1f %7.2f %9.2f %9.2f | %.2f\n",
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10 }'
-	[ "$most" = 128 ] || echo '128        skipped: this saker has no --lanes'
+	cat <<- END
+
+	$long, so many at once; medians of 3 runs; max: of all of them
+	plain: requests a second over those of the plain loop alone ($(jq -s 'map(select(.part ==
+		"scale"))[0].plain_ms * 100 | round / 100' "$result") ms)
+	core: the same, over the time that other programs left of the core
+	raw: core, over what the lanes do in one process, in % (bar with 64: >= 90)
+	END
+	printf '%-4s |%9s %6s %6s %5s %8s %8s |%9s %5s %5s %8s %8s | %s\n' '' saker/s plain core raw \
+		p50_ms max_ms threads/s plain core p50_ms max_ms 'saker/threads (core)'
+	jq -r 'select(.part == "scale") | [.at_once, (.saker | .per_s, .times_plain, .times_plain_core,
+		if .raw_share then .raw_share * 100 | round else "-" end, .p50_ms, .max_ms), (.threads | .per_s,
+		.times_plain, .times_plain_core, .p50_ms, .max_ms), .ratio, .ratio_core] | @tsv' "$result" |
+		awk -F '\t' '{ printf "%-4d |%9.1f %6.2f %6.2f %5s %8.2f %8.2f |%9.1f %5.2f %5.2f %8.2f %8.2f |" \
+			" %.2f (%.2f)\n", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 }'
+	[ "$most" = 128 ] || echo '128  skipped: this saker has no --lanes'
 	slice_line scale
 }
 
@@ -161,7 +192,7 @@ busy_ns() {
 
 published_run() { # SECONDS
 	idle=$(busy_ns)
-	measure "{\"part\":\"published\"}" $port --rate=200 --seconds="$1" --path="$long"
+	measure '{part: "published"}' $port --rate=200 --seconds="$1" --path="$long"
 	busy=$(($(busy_ns) - idle))
 	jq -c --argjson busy $busy --argjson s "$1" '
 		{part: "published", for_s: $s, requests, answered, refused,
@@ -196,13 +227,13 @@ max_wait_ms=2
 overload() {
 	echo 'overload: capacity, 10 %, 150 % for 20 s' >&2
 	lanes_up --max-wait-ms=$max_wait_ms
-	measure '{"part":"capacity"}' $port --closed --seconds=3 --connections=$lanes --path="$long"
+	measure '{part: "capacity"}' $port --closed --seconds=3 --connections=$lanes --path="$long"
 	capacity=$(got .answered_per_s)
 	# 1,000 samples for p99, if they come within 40 s
-	measure '{"part":"unloaded"}' $port --rate="$(jq -n "$capacity / 10")" \
+	measure '{part: "unloaded"}' $port --rate="$(jq -n "$capacity / 10")" \
 		--seconds="$(jq -n "[40, ([5, 11000 / $capacity] | max)] | min")" --path="$long"
 	cp "$dir/rate" "$dir/unloaded"
-	measure '{"part":"overload"}' $port --rate="$(jq -n "$capacity * 1.5")" --seconds=20 \
+	measure '{part: "overload"}' $port --rate="$(jq -n "$capacity * 1.5")" --seconds=20 \
 		--connections=512 --path="$long"
 	slices overload
 	down "$saker"
@@ -238,7 +269,7 @@ overload_table() {
 mix_of() { # KEPT
 	kept=$1
 	if [ "$1" = 0 ]; then set --; else set -- "--keep=$1=$long"; fi
-	measure "{\"part\":\"mix\",\"kept\":$kept}" $port --rate=500 --seconds=5 --warm=1 \
+	measure "{part: \"mix\", kept: $kept}" $port --rate=500 --seconds=5 --warm=1 \
 		--path="$short" "$@"
 	jq -c --argjson kept "$kept" '{part: "mix", kept: $kept, answered, accepted_us, gap_max_us,
 		long_per_s: (.paths[1].answered_per_s // 0)}' "$dir/rate" >> "$result"
@@ -273,6 +304,6 @@ for part; do
 	esac
 done
 echo
-jq -sr 'def tenth: max * 10 | round / 10; map(select(.waited_ns)) |
-	"other programs had the I/O core for at most \(map(.waited_ns / 1e7 / .seconds) | tenth) %" +
-	" of a measurement,\nand the client looked away for \(map(.gap_max_us / 1e3) | tenth) ms at most"' "$raw"
+jq -sr 'def tenth: max * 10 | round / 10; map(select(.server != "threads")) |
+	"other programs had the I/O core for at most \(map(100 - 100 * .core_s / .seconds) | tenth) % of" +
+	" a measurement,\nand the client looked away for \(map(.gap_max_us / 1e3) | tenth) ms at most"' "$raw"
