@@ -62,7 +62,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
 PURE := buf spsc siphash cache wheel \
         pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
         http http_body http_write route \
-        lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop \
+        lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
         session answer worker \
         metrics
 # The half that touches the machine, and the spine that holds it together.

@@ -264,6 +264,7 @@ struct mode {
 	X(http_busy, "answered 503: no lane is free soon enough") \
 	X(http_bad_version, "answered 505: version is not HTTP/1.0 or HTTP/1.1") \
 	X(http_h2_preface, "answered 505: the preface of HTTP/2") \
+	X(http_busy_late, "of http_busy, after a wait: the forecast was too short") \
 	/* http: and those that were not */ \
 	X(http_aborted, "requests whose client went away before the answer") \
 	X(http_header_timeouts, "connections closed: head not complete in time") \
@@ -315,7 +316,9 @@ enum stats_index {
 	X(sent, "TX ring to completion") \
 	X(total, "XDP stamp (or ring pop) to TX ring") \
 	X(rtt, "our segment to the ACK that covers it") \
-	X(turn_gap, "between two looks at the ring")
+	X(turn_gap, "between two looks at the ring") \
+	X(slice, "a slice of lane work, nobody interrupting") \
+	X(stolen, "what an interruption took from a slice")
 
 enum stage {
 #define X(name, help) STAGE_##name,

@@ -154,6 +154,18 @@ enum {
 	LANE_SAMPLES = 7,     /* of each body, of which the fastest counts: an interruption
 				* may spoil some */
 	SLICE_US = 50,        /* between two looks at the ring */
+	/* A slice that takes half as long again as it should, and this, was
+	 * interrupted: a clock read and a cold cache are shorter. */
+	SLICE_NOISE_NS = 2000,
+	/* With a crew: so few rounds take less time (0.25 us) than the way to another
+	 * core and back. */
+	ROSTER_OWN = 256,
+	/* Requests that wait for a lane, on one I/O thread: at 64 lanes and 10M rounds
+	 * 16 batches, 0.25 s of a core with AVX-512. */
+	WAITING_MAX = 1024,
+	/* How old a forecast may be when the next request asks it: far below the
+	 * least --max-wait-ms. */
+	FORECAST_US = 1000,
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
 	WAIT_MAX_MS = 1000, /* --max-wait-ms: longer waits for a lane are refused, 503 */

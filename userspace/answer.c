@@ -155,26 +155,31 @@ void answer_result(struct worker *w, uint16_t id, uint64_t now_ns)
 	after_answer(w, id, now_ns);
 }
 
-void answer_busy(struct worker *w, uint16_t id, uint64_t now_ns)
+void answer_busy(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_ns)
 {
-	if (!answer_room(w, id)) { /* neither lane nor buffer: it has to go, unanswered */
-		count(w, STATS_http_busy);
+	struct session *s = &w->session[id];
+	struct http_reply r = reply_to(w, s);
+	uint8_t *to = answer_room(w, id);
+
+	count(w, STATS_http_busy);
+	s->phase = PHASE_ANSWER; /* it waits no more */
+	if (!to) {               /* neither lane nor buffer: it has to go, unanswered */
 		session_close(w, id, now_ns);
 		return;
 	}
-	answer_refuse(w, id, HTTP_busy, "", true, now_ns);
+	answered(w, id, http_write_busy(to, &r, wait_ns), r.keep_alive, now_ns);
 	after_answer(w, id, now_ns);
 }
 
 /* --- requests --------------------------------------------------------------------------- */
 
-static void to_lane(struct worker *w, uint16_t id)
+static void to_admit(struct worker *w, uint16_t id)
 {
 	struct session *s = &w->session[id];
 
 	s->phase = PHASE_WAIT;
-	s->parsed_ns = 0;
-	line_put(w, LINE_WAIT, id);
+	w->waiting++;
+	line_put(w, LINE_NEW, id);
 }
 
 static size_t write_health(const struct worker *w, const struct http_reply *r, uint8_t *to)
@@ -206,7 +211,7 @@ void answer_request(struct worker *w, uint16_t id, uint64_t now_ns)
 		if (cache_result_of(w, s, now_ns))
 			answer_hash(w, id, to, now_ns);
 		else
-			to_lane(w, id);
+			to_admit(w, id);
 		return;
 	}
 	count(w, STATS_http_ok);

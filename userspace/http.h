@@ -162,7 +162,7 @@ enum {
 	HTTP_TEXT_MAX = 512,
 	/* Longest head of an answer. Status line 46, date 37, Content-Type and -Length 64,
 	 * Server-Timing with three 64-bit numbers 106, X-Saker-Cache 21, Allow 36,
-	 * Retry-After 16, Connection 26: 352. */
+	 * Retry-After 26, Connection 26: 362. */
 	HTTP_REPLY_HEAD_MAX = 384,
 };
 
@@ -173,6 +173,8 @@ size_t http_write_hash(uint8_t *to, const struct http_reply *r, const char *alg,
  * that is too long is cut. */
 size_t http_write_fault(uint8_t *to, const struct http_reply *r, enum http_fault fault,
 			const char *allow, const char *detail);
+/* 503: the wait would be so long; Retry-After says it in whole seconds. */
+size_t http_write_busy(uint8_t *to, const struct http_reply *r, uint64_t wait_ns);
 /* 200 with a short ready-made body. */
 size_t http_write_text(uint8_t *to, const struct http_reply *r, const char *type, const char *body);
 /* The head of 200 text/plain, at most HTTP_REPLY_HEAD_MAX; the caller puts a body

@@ -249,10 +249,23 @@ size_t http_write_fault(uint8_t *to, const struct http_reply *r, enum http_fault
 		to_at = put_string(to_at, allow);
 		to_at = put(to_at, "\r\n");
 	}
-	if (status == 503)
-		to_at = put(to_at, "Retry-After: 1\r\n");
 	to_at = put_content(to_at, r, "application/json", body, (size_t)(at - body));
 	return (size_t)(to_at - to);
+}
+
+size_t http_write_busy(uint8_t *to, const struct http_reply *r, uint64_t wait_ns)
+{
+	uint8_t body[FAULT_BODY_MAX], *at = body, *end;
+
+	at = put(at, "{\"error\":\"");
+	at = put_string(at, http_fault_text(HTTP_busy));
+	at = put(at, "\",\"wait_ms\":");
+	at = put_u64(at, wait_ns / NS_PER_MS);
+	at = put(at, "}\n");
+	end = put(put_status(to, r, 503), "Retry-After: ");
+	end = put_u64(end, max_u64(wait_ns / NS_PER_S + (wait_ns % NS_PER_S > 0), 1));
+	end = put_content(put(end, "\r\n"), r, "application/json", body, (size_t)(at - body));
+	return (size_t)(end - to);
 }
 
 size_t http_write_text(uint8_t *to, const struct http_reply *r, const char *type, const char *body)

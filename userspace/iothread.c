@@ -243,6 +243,20 @@ static void count_turn(struct iothread *io, uint64_t from_ns, bool busy)
 	stats->busy_ns += cpu_now_ns() - from_ns;
 }
 
+/* Jobs to lanes, a slice for those of this core, and what is done. What is due already
+ * leaves first: it would wait for the slice. True if there was anything to do. */
+static bool compute(struct iothread *io, bool busy, uint64_t now_ns)
+{
+	worker_admit(io->worker, busy ? cpu_now_ns() : now_ns);
+	if (!worker_busy(io->worker) && !worker_awaits(io->worker))
+		return false;
+	if (io->now.rings && worker_due(io->worker))
+		transmit(io);
+	busy = worker_busy(io->worker);
+	worker_compute(io->worker, cpu_now_ns());
+	return worker_answer(io->worker, cpu_now_ns()) || busy;
+}
+
 /* Spinning: every ring, every turn. */
 static void turn_rings(struct iothread *io)
 {
@@ -258,12 +272,7 @@ static void turn_rings(struct iothread *io)
 		io->sock_ns = now_ns;
 		busy |= sock_poll(io->sock, io->worker, io->now.stats, 0);
 	}
-	busy |= worker_busy(io->worker);
-	worker_admit(io->worker, busy ? cpu_now_ns() : now_ns);
-	if (worker_busy(io->worker)) {
-		worker_compute(io->worker);
-		worker_answer(io->worker, cpu_now_ns());
-	}
+	busy |= compute(io, busy || worker_busy(io->worker), now_ns);
 	if (worker_due(io->worker) || io->now.ring[0].in_flight)
 		transmit(io);
 	sock_flush(io->sock, io->worker, io->now.stats);
@@ -275,17 +284,15 @@ static void turn_rings(struct iothread *io)
 /* Waiting: the kernel wakes us. */
 static void turn_sockets(struct iothread *io)
 {
-	bool computing = worker_busy(io->worker);
-	bool busy = sock_poll(io->sock, io->worker, io->now.stats, computing ? 0 : SLEEP_MS);
+	bool restless = worker_busy(io->worker) || worker_awaits(io->worker);
+	bool busy = sock_poll(io->sock, io->worker, io->now.stats, restless ? 0 : SLEEP_MS);
 	uint64_t now_ns = cpu_now_ns();
 
-	worker_admit(io->worker, now_ns);
-	worker_compute(io->worker);
-	worker_answer(io->worker, cpu_now_ns());
+	busy |= compute(io, busy, now_ns);
 	sock_flush(io->sock, io->worker, io->now.stats);
 	beat(io, now_ns);
 	keep_house(io, now_ns);
-	count_turn(io, now_ns, busy || computing);
+	count_turn(io, now_ns, busy);
 }
 
 static void start_drain(struct iothread *io)

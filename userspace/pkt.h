@@ -22,8 +22,9 @@
 	X(ok) \
 	X(bad_option) \
 	X(bad_eth) \
-	X(bad_type) X(bad_ip_header) X(bad_ip_length) X(bad_ip_csum) X(ip_options) X(fragment) \
-		X(bad_addr) X(bad_doff) X(bad_tcp_csum) X(bad_port)
+	X(bad_type) \
+	X(bad_ip_header) X(bad_ip_length) X(bad_ip_csum) X(ip_options) X(fragment) X(bad_addr) \
+		X(bad_doff) X(bad_tcp_csum) X(bad_port)
 
 enum pkt_verdict {
 #define X(name) PKT_##name,

@@ -54,7 +54,11 @@ static void drop_work(struct worker *w, uint16_t id)
 	struct session *s = &w->session[id];
 
 	if (s->phase == PHASE_LANE)
-		must(lane_drop(w->lane, id));
+		roster_drop(w->roster, s->job);
+	if (s->phase == PHASE_WAIT)
+		w->waiting--;
+	if (s->phase == PHASE_LANE || s->phase == PHASE_WAIT)
+		w->forecast_ns = 0;
 	buf_free(&w->pool, &s->in);
 }
 

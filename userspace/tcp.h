@@ -53,9 +53,9 @@ enum tcp_state {
 	X(accepted) \
 	X(early) \
 	X(stray) \
-	X(stray_rst) X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) X(too_many_gaps) \
-		X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) X(reset_in) X(no_buffer) \
-			X(timewait)
+	X(stray_rst) \
+	X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) X(too_many_gaps) X(duplicate) \
+		X(paws) X(bad_ack) X(old_ack) X(challenge) X(reset_in) X(no_buffer) X(timewait)
 
 enum tcp_verdict {
 #define X(name) TCP_##name,
@@ -70,8 +70,9 @@ enum tcp_verdict {
 	X(retransmits) \
 	X(recoveries) \
 	X(tail_probes) \
-	X(probes) X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted) \
-		X(reneged) X(mtu_lowered) X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
+	X(probes) \
+	X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted) X(reneged) \
+		X(mtu_lowered) X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
 
 struct tcp_tally {
 #define X(name) uint64_t name;

@@ -38,7 +38,7 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 }
 
 struct layout {
-	size_t session, out, entries, lane, tcp, cache, pool, end;
+	size_t session, out, entries, roster, tcp, cache, pool, end;
 };
 
 static struct layout layout_of(const struct worker_params *p)
@@ -50,8 +50,8 @@ static struct layout layout_of(const struct worker_params *p)
 	l.session = round_up(sizeof(struct worker), 64);
 	l.out = l.session + round_up(n * sizeof(struct session), 64);
 	l.entries = l.out + round_up(n * sizeof(struct buf), 64);
-	l.lane = l.entries + round_up(n * sizeof(struct wheel_entry), lane_align());
-	l.tcp = l.lane + round_up(lane_footprint(), 64);
+	l.roster = l.entries + round_up(n * sizeof(struct wheel_entry), 64);
+	l.tcp = l.roster + round_up(roster_footprint(), 64);
 	l.cache = l.tcp + round_up(tcp_footprint(&tp), 64);
 	l.pool = l.cache + (p->cache ? round_up(cache_footprint(p->cache), 64) : 0);
 	l.end = l.pool + buf_pool_footprint(small_count(p), large_count(p), large_size(p));
@@ -84,7 +84,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->sessions = p->max_conns + p->max_socks;
 	w->session = (struct session *)(base + l.session);
 	w->out = (struct buf *)(base + l.out);
-	w->lane = lane_init(base + l.lane, p->lanes, p->features);
+	w->roster = roster_init(base + l.roster, p->lanes, p->features);
 	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
 	tp = tcp_params_of(w, p);
 	w->tcp = tcp_init(base + l.tcp, &tp, now_ns);
@@ -93,7 +93,6 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	for (int i = 0; i < LINES; i++)
 		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
 	free_socks(w);
-	w->pace = 2 * PACE_TABLE; /* a slow core, until the first slice has been seen */
 	w->mode = "starting";
 	http_date(0, w->date);
 	return w;
@@ -118,6 +117,21 @@ void worker_set_date(struct worker *w, uint64_t unix_s)
 void worker_set_mode(struct worker *w, const char *mode)
 {
 	w->mode = mode;
+}
+
+void worker_crew(struct worker *w, struct hop *const *hop, unsigned n)
+{
+	roster_crew(w->roster, hop, n);
+}
+
+struct lane *worker_lane(struct worker *w)
+{
+	return roster_lane(w->roster);
+}
+
+void worker_calibrated(struct worker *w)
+{
+	roster_calibrated(w->roster);
 }
 
 /* --- lines --------------------------------------------------------------------------- */
@@ -278,50 +292,108 @@ void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns)
 
 /* --- requests to lanes, timers ---------------------------------------------------------------- */
 
-/* Recognised since the last turn: only now is the time known. */
+/* Only now is the time known when it was recognised. */
 static void stamp_parsed(struct worker *w, struct session *s, uint64_t now_ns)
 {
-	if (s->parsed_ns)
-		return;
 	s->parsed_ns = now_ns;
 	if (s->req_stamp_ns)
 		record(w, STAGE_steer, s->req_stamp_ns, s->req_pop_ns);
 	record(w, STAGE_parse, s->req_pop_ns, now_ns);
 }
 
-static bool admit(struct worker *w, uint16_t id, uint64_t now_ns)
+static bool to_lane(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
-	struct lane_job job = {
-		.n = s->ask.n,
-		.seed = s->ask.seed,
-		.alg = s->ask.alg,
-		.tag = id,
-	};
+	struct lane_job job = { .n = s->ask.n, .seed = s->ask.seed, .alg = s->ask.alg };
 
-	if (!lane_put(w->lane, &job)) {
-		if (now_ns - s->parsed_ns <= w->p.max_wait_ms * (uint64_t)NS_PER_MS)
-			return false;
-		answer_busy(w, id, now_ns);
-		return true;
-	}
+	s->job = roster_put(w->roster, id, &job, now_ns);
+	if (s->job == ROSTER_NONE)
+		return false;
 	s->phase = PHASE_LANE;
-	s->lane_ns = now_ns;
-	record(w, STAGE_wait, s->parsed_ns, now_ns);
+	w->waiting--;
 	return true;
 }
 
-static void admit_all(struct worker *w, uint64_t now_ns)
+static uint64_t max_wait_ns(const struct worker *w)
+{
+	return w->p.max_wait_ms * (uint64_t)NS_PER_MS;
+}
+
+static void turn_away(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_ns)
+{
+	w->waiting--;
+	answer_busy(w, id, wait_ns, now_ns);
+}
+
+/* The head of the line, as long as there are lanes. Nobody waits longer than was
+ * promised, should the forecast have been wrong. */
+static void admit_line(struct worker *w, enum session_line which, uint64_t now_ns)
 {
 	uint16_t id;
 
-	for (id = w->line[LINE_WAIT].first; id != WORKER_NONE; id = w->session[id].next[LINE_WAIT])
-		if (w->session[id].phase == PHASE_WAIT)
-			stamp_parsed(w, &w->session[id], now_ns);
-	while ((id = w->line[LINE_WAIT].first) != WORKER_NONE) {
-		if (w->session[id].phase == PHASE_WAIT && !admit(w, id, now_ns))
-			return;
-		line_take(w, LINE_WAIT);
+	while ((id = w->line[which].first) != WORKER_NONE) {
+		const struct session *s = &w->session[id];
+
+		if (s->phase == PHASE_WAIT && !to_lane(w, id, now_ns)) {
+			if (now_ns - s->parsed_ns <= max_wait_ns(w))
+				return;
+			count(w, STATS_http_busy_late);
+			turn_away(w, id, now_ns - s->parsed_ns, now_ns);
+		}
+		line_take(w, which);
+	}
+}
+
+/* How long those who come now will wait: the roster looks at its lanes again, when
+ * it has not done so lately, and at those who wait already. */
+static uint64_t forecast_wait_ns(struct worker *w, uint64_t now_ns)
+{
+	uint16_t id;
+
+	if (now_ns - w->forecast_ns > FORECAST_US * NS_PER_US) {
+		w->forecast_ns = now_ns;
+		roster_forecast(w->roster, now_ns);
+		for (id = w->line[LINE_LONG].first; id != WORKER_NONE;
+		     id = w->session[id].next[LINE_LONG])
+			if (w->session[id].phase == PHASE_WAIT)
+				roster_queue(w->roster, w->session[id].ask.n);
+	}
+	return max_u64(roster_free_ns(w->roster), now_ns) - now_ns;
+}
+
+/* No lane: wait, if it is not for too long. A short job waits for one of the lanes
+ * that only short ones take, and which are soon free. */
+static void wait_or_busy(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	bool is_short = w->session[id].ask.n <= LANE_SHORT;
+	uint64_t wait_ns = is_short ? 0 : forecast_wait_ns(w, now_ns);
+
+	if (wait_ns > max_wait_ns(w) || w->waiting > WAITING_MAX) {
+		turn_away(w, id, wait_ns, now_ns);
+		return;
+	}
+	if (!is_short)
+		roster_queue(w->roster, w->session[id].ask.n);
+	line_put(w, is_short ? LINE_SHORT : LINE_LONG, id);
+}
+
+static void admit_new(struct worker *w, uint64_t now_ns)
+{
+	uint16_t id;
+
+	while ((id = line_take(w, LINE_NEW)) != WORKER_NONE) {
+		struct session *s = &w->session[id];
+		bool is_short = s->ask.n <= LANE_SHORT;
+
+		if (s->phase != PHASE_WAIT)
+			continue;
+		stamp_parsed(w, s, now_ns);
+		/* not before those who wait already */
+		if (w->line[is_short ? LINE_SHORT : LINE_LONG].first != WORKER_NONE ||
+		    !to_lane(w, id, now_ns))
+			wait_or_busy(w, id, now_ns);
+		else if (!is_short && w->forecast_ns)
+			roster_queue(w->roster, s->ask.n); /* so one lane less is free */
 	}
 }
 
@@ -344,50 +416,54 @@ void worker_admit(struct worker *w, uint64_t now_ns)
 	if (buf_pool_has_large(&w->pool))
 		while ((id = line_take(w, LINE_ROOM)) != WORKER_NONE)
 			line_put(w, LINE_SOCK, id);
-	admit_all(w, now_ns);
-	w->admit_ns = now_ns;
+	admit_line(w, LINE_SHORT, now_ns);
+	admit_line(w, LINE_LONG, now_ns);
+	admit_new(w, now_ns);
 }
 
 /* --- lanes ------------------------------------------------------------------------------------- */
 
-void worker_compute(struct worker *w)
+void worker_compute(struct worker *w, uint64_t now_ns)
 {
-	uint64_t slice_ps = w->p.slice_us * UINT64_C(1000000);
-
-	w->spent_ps = 0;
-	if (lane_running(w->lane))
-		w->spent_ps = lane_step(w->lane, slice_ps * PACE_TABLE / w->pace);
+	w->compute_ns = now_ns;
+	w->slice_ns = roster_step(w->roster, w->p.slice_us * (uint64_t)NS_PER_US);
 }
 
-/* Follow what a slice takes beside what the table says: quickly up, slowly down,
- * so that a slice is rather too short than too long. Short steps say nothing
- * about it. */
-static void follow_pace(struct worker *w, uint64_t now_ns)
+/* A slice's own length, or, when others took the core from it, what they took: a
+ * body takes as long as it takes, so half as much again is not its own. */
+static void record_slice(struct worker *w, uint64_t now_ns)
 {
-	uint64_t pace;
+	uint64_t ns = now_ns - w->compute_ns;
 
-	if (w->spent_ps < PACE_LEAST_PS || now_ns <= w->admit_ns)
+	if (!w->slice_ns || now_ns <= w->compute_ns)
 		return;
-	pace = (now_ns - w->admit_ns) * 1000 * PACE_TABLE / w->spent_ps;
-	/* Whoever interrupted the slice is not its cost: at most twice what was. */
-	pace = min_u64(max_u64(pace, PACE_TABLE / 16), 2 * w->pace);
-	w->pace = pace > w->pace ? (w->pace + pace) / 2 : (7 * w->pace + pace) / 8;
+	roster_stepped(w->roster, ns);
+	if (ns > w->slice_ns + w->slice_ns / 2 + SLICE_NOISE_NS)
+		record(w, STAGE_stolen, w->slice_ns, ns);
+	else
+		record(w, STAGE_slice, 0, ns);
 }
 
-void worker_answer(struct worker *w, uint64_t now_ns)
+bool worker_answer(struct worker *w, uint64_t now_ns)
 {
-	struct lane_result r;
+	struct roster_result r;
+	bool any = false;
 
-	follow_pace(w, now_ns);
-	while (lane_take(w->lane, &r)) {
-		struct session *s = &w->session[r.tag];
+	record_slice(w, now_ns);
+	while (roster_take(w->roster, &r, now_ns)) {
+		struct session *s = &w->session[r.id];
 
+		any = true;
 		must(s->phase == PHASE_LANE);
 		s->hash = r.hash;
-		s->result_ns = now_ns;
-		record(w, STAGE_compute, s->lane_ns, now_ns);
-		answer_result(w, (uint16_t)r.tag, now_ns);
+		record(w, STAGE_wait, s->parsed_ns, r.begun_ns);
+		record(w, STAGE_compute, r.begun_ns, r.done_ns);
+		/* another core's clock may be behind ours */
+		s->lane_ns = max_u64(r.begun_ns, s->parsed_ns);
+		s->result_ns = max_u64(r.done_ns, s->lane_ns);
+		answer_result(w, r.id, now_ns);
 	}
+	return any;
 }
 
 /* --- frames out ----------------------------------------------------------------------------------- */
@@ -418,8 +494,13 @@ bool worker_due(const struct worker *w)
 
 bool worker_busy(const struct worker *w)
 {
-	return lane_busy(w->lane) || w->line[LINE_WAIT].first != WORKER_NONE ||
+	return lane_busy(roster_lane(w->roster)) || w->waiting ||
 	       w->line[LINE_AGAIN].first != WORKER_NONE;
+}
+
+bool worker_awaits(const struct worker *w)
+{
+	return roster_busy(w->roster);
 }
 
 void worker_publish(struct worker *w)
@@ -549,7 +630,7 @@ unsigned worker_live(const struct worker *w)
 
 void worker_check(const struct worker *w)
 {
-	unsigned lanes = 0;
+	unsigned lanes = 0, waiting = 0;
 
 	tcp_check(w->tcp);
 	for (unsigned id = 0; id < w->sessions; id++) {
@@ -557,10 +638,12 @@ void worker_check(const struct worker *w)
 
 		lanes += s->phase == PHASE_LANE;
 		must(s->phase != PHASE_FREE || !s->in.base);
-		must(s->phase != PHASE_WAIT || s->lines & 1u << LINE_WAIT);
+		waiting += s->phase == PHASE_WAIT;
+		must(s->phase != PHASE_WAIT ||
+		     s->lines & (1u << LINE_NEW | 1u << LINE_SHORT | 1u << LINE_LONG));
 		if (id < w->p.max_conns)
 			must((s->phase == PHASE_FREE) ==
 			     (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));
 	}
-	must(lanes == lane_busy(w->lane));
+	must(lanes == roster_jobs(w->roster) && waiting == w->waiting);
 }

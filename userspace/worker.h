@@ -31,6 +31,7 @@
 #include "abi.h"
 #include "base.h"
 #include "buf.h"
+#include "hop.h"
 #include "lane.h"
 #include "limits.h"
 
@@ -66,6 +67,14 @@ void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage
 void worker_set_date(struct worker *w, uint64_t unix_s);
 void worker_set_mode(struct worker *w, const char *mode); /* kept by reference */
 
+/* From now on the cores at the other end of these hops compute. */
+void worker_crew(struct worker *w, struct hop *const *hop, unsigned n);
+
+/* The lanes of this thread's core, to be calibrated while nobody is served, and
+ * to be told: worker_calibrated, when it is done. */
+struct lane *worker_lane(struct worker *w);
+void worker_calibrated(struct worker *w);
+
 /* --- the turn -------------------------------------------------------------------- */
 
 /* A received frame; may be written to. stamp_ns: when XDP saw it, 0 if unknown. */
@@ -77,15 +86,18 @@ bool worker_owns(struct worker *w, const struct icmp_event *e);
 void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns);
 
 void worker_admit(struct worker *w, uint64_t now_ns);
-void worker_compute(struct worker *w);
-void worker_answer(struct worker *w, uint64_t now_ns);
+void worker_compute(struct worker *w, uint64_t now_ns);
+/* True if a job was done. */
+bool worker_answer(struct worker *w, uint64_t now_ns);
 
 /* The next due frame, or 0. *answer: it carries bytes of an answer. */
 size_t worker_emit(struct worker *w, uint8_t *frame, size_t room, uint64_t now_ns, bool *answer);
 
-/* Is there a request to admit, a lane to step, a result to write? Frames that
- * are only due for sending are asked for by worker_due. */
+/* Is there a request to admit, a lane of this core to step, a result to write? Is
+ * there a job with the crew, whose result worker_answer may find? Frames that are only
+ * due for sending are asked for by worker_due. */
 bool worker_busy(const struct worker *w);
+bool worker_awaits(const struct worker *w);
 bool worker_due(const struct worker *w);
 
 /* Bring the counters that tcp keeps by itself into the stats block. */

@@ -16,6 +16,7 @@
 #include "hist.h"
 #include "http.h"
 #include "pkt.h"
+#include "roster.h"
 #include "route.h"
 #include "tcp.h"
 #include "wheel.h"
@@ -34,16 +35,13 @@ enum session_phase {
 
 /* Sessions stand in line for the worker's attention. */
 enum session_line {
-	LINE_WAIT,  /* PHASE_WAIT, in the order of their coming */
+	LINE_NEW,   /* PHASE_WAIT, just recognised */
+	LINE_SHORT, /* PHASE_WAIT for a lane, in the order of their coming; short jobs */
+	LINE_LONG,  /* and the others */
 	LINE_AGAIN, /* buffered bytes to parse, or an answer to try again */
 	LINE_ROOM,  /* sockets that could not read: no buffer */
 	LINE_SOCK,  /* sockets with something new, for worker_ready */
 	LINES,
-};
-
-enum {
-	PACE_TABLE = 1024,
-	PACE_LEAST_PS = 4000000, /* slices below 4 us are mostly overhead */
 };
 
 struct line {
@@ -64,6 +62,7 @@ struct session {
 	/* bytes of the body in PHASE_ECHO; what progress is measured from: bytes of
 	 * body that had come, or of answer that had not left, when the deadline was set */
 	uint32_t echo_len, mark;
+	uint16_t job; /* the roster's handle, in PHASE_LANE */
 	uint16_t next[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
@@ -78,7 +77,7 @@ struct worker {
 	struct worker_params p;
 	unsigned sessions; /* max_conns + max_socks */
 	struct tcp *tcp;
-	struct lane *lane;
+	struct roster *roster;
 	struct cache *cache; /* NULL: none */
 	struct buf_pool pool;
 	struct buf *out; /* one for each session; tcp drops from its own */
@@ -90,9 +89,10 @@ struct worker {
 	uint16_t hand; /* where the search for an idle session goes on */
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */
-	uint64_t pace;         /* what PACE_TABLE of the lanes' time took by the clock, lately */
-	uint64_t spent_ps;     /* of the last worker_compute */
-	uint64_t admit_ns;
+	unsigned waiting;      /* sessions in PHASE_WAIT */
+	uint64_t forecast_ns;  /* when the roster looked ahead last; 0: anew at the next chance */
+	uint64_t slice_ns;     /* what the last worker_compute should take; 0: nothing ran */
+	uint64_t compute_ns;   /* when it began */
 	uint64_t unix_s;
 	const char *mode;
 	char date[HTTP_DATE_LEN + 1];
@@ -161,7 +161,8 @@ void answer_request(struct worker *w, uint16_t id, uint64_t now_ns);
 bool answer_echo(struct worker *w, uint16_t id, const uint8_t *body, size_t len, uint64_t now_ns);
 /* The lane is done, or will not be had. */
 void answer_result(struct worker *w, uint16_t id, uint64_t now_ns);
-void answer_busy(struct worker *w, uint16_t id, uint64_t now_ns);
+/* wait_ns: how long it would have had to wait. */
+void answer_busy(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_ns);
 /* No room for the answer: wait for it in that phase, and try again. */
 void answer_wait(struct worker *w, uint16_t id, enum session_phase phase, uint64_t now_ns);
 void answer_again(struct worker *w, uint16_t id, uint64_t now_ns);

@@ -90,7 +90,7 @@ static void turn(void)
 	size_t len;
 
 	worker_admit(rig.worker, rig.now_ns);
-	worker_compute(rig.worker);
+	worker_compute(rig.worker, rig.now_ns);
 	worker_answer(rig.worker, rig.now_ns);
 	while ((len = worker_emit(rig.worker, frame, sizeof frame, rig.now_ns, &answer)))
 		heard(frame, len);

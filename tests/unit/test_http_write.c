@@ -184,10 +184,16 @@ static void test_faults(void)
 		   "%s is %u and its text", http_fault_name(f), http_status(f));
 	}
 	fresh();
-	ok(strstr(sealed(http_write_fault(to, &r, HTTP_busy, "GET", NULL)),
-		  "\r\nRetry-After: 1\r\nContent-Type"),
-	   "busy says when to come back");
-	ok(!strstr(answer, "Allow"), "and has no Allow");
+	ok(strstr(sealed(http_write_busy(to, &r, 0)), "\r\nRetry-After: 1\r\nContent-Type"),
+	   "busy says when to come back, in a second at the earliest");
+	ok(strstr(answer, "\",\"wait_ms\":0}\n"), "and what the wait would be");
+	fresh();
+	ok(strstr(sealed(http_write_busy(to, &r, 2000000001)), "\r\nRetry-After: 3\r\n") &&
+		   strstr(answer, "\"wait_ms\":2000}\n"),
+	   "in whole seconds, rounded up; in milliseconds");
+	fresh();
+	ok(strstr(sealed(http_write_busy(to, &r, UINT64_MAX)), "\r\nRetry-After: 18446744074\r\n"),
+	   "however long");
 	fresh();
 	ok(strstr(sealed(http_write_fault(to, &r, HTTP_bad_method, "GET, HEAD", NULL)),
 		  "\r\nAllow: GET, HEAD\r\n"),

@@ -86,7 +86,7 @@ static void turn(void)
 	size_t len;
 
 	worker_admit(rig.worker, rig.now);
-	worker_compute(rig.worker);
+	worker_compute(rig.worker, rig.now);
 	rig.now += 50 * NS_PER_US;
 	worker_answer(rig.worker, rig.now);
 	while ((len = worker_emit(rig.worker, frame, sizeof frame, rig.now, &answer))) {

@@ -220,10 +220,10 @@ static void test_answer_no_buffer(void)
 
 	start();
 	for (int i = 0; i < LANES_DEFAULT; i++)
-		open_and_send(GET(100000000));
+		open_and_send(GET(2000000));
 	turn();
 	ack = connect_port(1);
-	frame(1, WIRE_ACK, 1001, ack, GET(100000)); /* no short job */
+	frame(1, WIRE_ACK, 1001, ack, GET(2000000));
 	hogs = exhaust(hog);
 	pass_ms(120);
 	emit_after(0);
@@ -411,7 +411,7 @@ static void test_cache_lanes(void)
 	start_with(p);
 	answer_to(GET(7));
 	for (int i = 0; i < LANES_DEFAULT + 2; i++)
-		open_and_send(GET(100000000));
+		open_and_send(GET(2000000));
 	turn();
 	ok(says(answer_to(GET(7)), "X-Saker-Cache: hit"), "a hit needs no lane");
 	ok(says(answer_to(GET(7) GET(7)), "hit"), "nor do two");

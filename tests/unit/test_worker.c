@@ -23,30 +23,129 @@ static void test_order(void)
 	is(stats.http_ok, 3, "all three are");
 }
 
+static unsigned in_lanes(void)
+{
+	return lane_busy(worker_lane(w));
+}
+
+/* So many jobs that every lane is taken, for ms at 17 ns a round of all (64 lanes in
+ * bodies of 4 scalar chains, as the built-in table has them). */
+static void fill_lanes(const char *request, uint16_t *id)
+{
+	for (int i = 0; i < LANES_DEFAULT; i++)
+		id[i] = open_and_send(request);
+	turn();
+}
+
 static void test_lanes(void)
 {
-	uint16_t id[LANES_DEFAULT + 1];
-	const char *text;
+	uint16_t id[LANES_DEFAULT], late, gone;
 
 	start();
-	for (int i = 0; i <= LANES_DEFAULT; i++)
-		id[i] = open_and_send(GET(100000000));
+	fill_lanes(GET(2000000), id);
+	is(in_lanes(), LANES_DEFAULT, "as many requests as lanes are admitted");
+	late = open_and_send(GET(2000000));
+	gone = open_and_send(GET(2000000));
 	turn();
-	is(stages.wait.count, LANES_DEFAULT, "as many requests as lanes are admitted");
+	is(stats.http_busy, 0, "two more wait: a lane will be free in 34 ms");
 	worker_gone(w, id[0]);
 	worker_check(w);
 	is(stats.http_aborted, 1, "a client that goes away is counted");
+	is(in_lanes(), LANES_DEFAULT - 1, "its lane is free at once");
 	turn();
-	is(stages.wait.count, LANES_DEFAULT + 1, "and leaves its lane to the one who waits");
+	is(in_lanes(), LANES_DEFAULT, "and who waits has it");
+	worker_gone(w, gone);
+	worker_check(w);
+	is(stats.http_aborted, 2, "who goes away while he waits is counted");
+	for (int i = 0; i < 2000 && stats.http_ok < LANES_DEFAULT; i++)
+		turn();
+	ok(says(heard(late), "200 OK"), "all others are answered");
+	is(stats.http_ok, LANES_DEFAULT, "(63 and the one who waited)");
+	is(stages.wait.count, LANES_DEFAULT, "and their waits recorded");
+}
 
-	id[0] = open_and_send(GET(100000)); /* no short job */
+static unsigned number_behind(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+static void test_busy(void)
+{
+	uint16_t id[LANES_DEFAULT], refused, asks;
+	const char *text;
+
+	start();
+	fill_lanes(GET(100000000), id);
+	refused = open_and_send(GET(2000000));
+	turn();
+	text = heard(refused);
+	ok(says(text, "503 "), "a wait beyond --max-wait-ms is refused at once");
+	ok(number_behind(text, "\"wait_ms\":") >= 1600 &&
+		   number_behind(text, "\"wait_ms\":") < 1900,
+	   "with the estimate: 1.7 s for 10^8 rounds of 64");
+	is(number_behind(text, "Retry-After: "), 2, "in whole seconds for Retry-After");
+	is(stats.http_busy, 1, "and counted");
+	is(stats.http_busy_late, 0, "not as late");
+	ok(!worker_closing(w, refused), "its connection stays");
+	worker_gone(w, id[5]);
+	asks = open_and_send(GET(30000));
+	turn();
+	is(in_lanes(), LANES_DEFAULT, "a lane that was left is given away");
+	pass_ms(200);
+	ok(says(heard(asks), "\"n\":30000"), "and its job done");
+}
+
+/* Turns of 5 ms with slices of 50 us: a hundredth of what the table says. */
+static void test_late(void)
+{
+	uint16_t id[LANES_DEFAULT], late;
+
+	start();
+	fill_lanes(GET(2000000), id);
+	late = open_and_send(GET(2000000));
 	pass_ms(90);
-	is(worker_out(w, id[0])->len, 0, "who finds no lane waits");
+	is(worker_out(w, late)->len, 0, "who finds no lane waits");
 	pass_ms(30);
-	text = heard(id[0]);
-	ok(says(text, "503 ") && says(text, "Retry-After"), "but not longer than --max-wait-ms");
-	is(stats.http_busy, 1, "then it is refused, and counted");
-	ok(!worker_closing(w, id[0]), "its connection stays");
+	ok(says(heard(late), "503 "), "but not longer than --max-wait-ms, whatever was forecast");
+	is(stats.http_busy_late, 1, "that is counted");
+	is(stats.http_busy, 1, "as a refusal, too");
+}
+
+static void test_crowd(void)
+{
+	struct worker_params p = usual;
+	uint16_t id[LANES_DEFAULT];
+	unsigned most;
+
+	p.max_socks = LANES_DEFAULT + WAITING_MAX + 10;
+	p.max_wait_ms = 60000;
+	start_with(p);
+	fill_lanes(GET(20000), id);
+	for (most = 0; most < WAITING_MAX + 10; most++)
+		open_and_send(GET(20000));
+	turn();
+	is(stats.http_busy, 10, "no more than %d wait, however soon a lane is free", WAITING_MAX);
+}
+
+static void test_express(void)
+{
+	uint16_t id[LANES_DEFAULT], brief[LANE_EXPRESS + 1], behind;
+	unsigned answered = 0;
+
+	start();
+	fill_lanes(GET(3000000), id);
+	behind = open_and_send(GET(3000000));
+	for (int i = 0; i <= LANE_EXPRESS; i++)
+		brief[i] = open_and_send(GET(1000));
+	turn();
+	turn();
+	for (int i = 0; i <= LANE_EXPRESS; i++)
+		answered += says(heard(brief[i]), "200 OK");
+	is(answered, LANE_EXPRESS + 1, "short jobs wait neither behind long ones in the lanes");
+	is(worker_out(w, behind)->len, 0, "nor behind one that waits for a lane");
+	is(in_lanes(), LANES_DEFAULT, "which it does not get from them");
 }
 
 static void test_timeouts(void)
@@ -347,6 +446,10 @@ int main(void)
 {
 	test_order();
 	test_lanes();
+	test_busy();
+	test_late();
+	test_crowd();
+	test_express();
 	test_timeouts();
 	test_buffers();
 	test_room_again();

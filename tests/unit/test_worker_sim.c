@@ -283,7 +283,7 @@ static void server_turn(void)
 	size_t len;
 
 	worker_admit(w, now);
-	worker_compute(w);
+	worker_compute(w, now);
 	worker_answer(w, now);
 	while ((len = worker_emit(w, frame, sizeof frame, now, &answer))) {
 		note_said(frame, len);

@@ -58,7 +58,7 @@ static inline void start(void)
 static inline void turn(void)
 {
 	worker_admit(w, now);
-	worker_compute(w);
+	worker_compute(w, now);
 	now += 50 * NS_PER_US;
 	worker_answer(w, now);
 	worker_check(w);

@@ -50,7 +50,7 @@ static void turn(uint8_t *frame, size_t len)
 	if (frame)
 		worker_frame(sim.worker, frame, len, 0, sim.now_ns);
 	worker_admit(sim.worker, sim.now_ns);
-	worker_compute(sim.worker);
+	worker_compute(sim.worker, sim.now_ns);
 	worker_answer(sim.worker, sim.now_ns);
 	emit();
 	worker_publish(sim.worker);
