@@ -66,7 +66,9 @@ PURE := buf spsc siphash cache wheel \
         session answer worker \
         metrics
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring icmp sock steer stats nic cpu crew conf iothread threads starter main
+EDGE := ring icmp sock steer nic cpu conf \
+        stats table calibrate crew \
+        iothread threads starter main
 
 TOOLS := saker-stat
 
@@ -95,7 +97,7 @@ $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
-$B/saker-stat: $B/saker-stat.o $B/stats.o
+$B/saker-stat: $B/saker-stat.o $B/stat_lanes.o $B/stats.o $B/table.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 

@@ -47,7 +47,7 @@ struct {
 	__type(value, struct mode);
 } mode SEC(".maps");
 
-/* The loader cuts this and the next down to the threads, cores and CPUs there are. */
+/* The loader cuts this and the next two down to the threads, cores and CPUs there are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -63,6 +63,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct stage_block);
 } stages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IO_THREADS_MAX + CREW_MAX);
+	__type(key, __u32);
+	__type(value, struct lane_table);
+} lanes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

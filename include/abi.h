@@ -19,6 +19,8 @@
  *   counters   I/O threads, compute     each its own block; XDP    yes
  *              cores, CPUs              that of its CPU
  *   stages     a block per I/O thread   I/O thread                 yes
+ *   lanes      a table per I/O thread   starter, twice each        yes
+ *              and compute core
  *   summary    1                        starter, each second       yes
  *   xsks_map   a socket per RX queue    starter                    no
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
@@ -29,12 +31,12 @@
 #include <stdint.h>
 #include "limits.h"
 
-enum { ABI_VERSION = 2 };
+enum { ABI_VERSION = 3 };
 
-/* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters
- * and of stages, compute core k block io_threads + k of counters, and the XDP program
- * on CPU c block io_threads + compute_cores + c. The numbers are in mode; the maps are
- * as long as that. */
+/* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters,
+ * of stages and of lanes, compute core k block io_threads + k of counters and of lanes,
+ * and the XDP program on CPU c block io_threads + compute_cores + c of counters. The
+ * numbers are in mode; the maps are as long as that. */
 enum { ABI_CPUS_MAX = 256 };
 enum { ABI_BLOCKS_MAX = IO_THREADS_MAX + CREW_MAX + ABI_CPUS_MAX };
 enum { ABI_MODE_TEXT = 128 };
@@ -346,6 +348,48 @@ struct stage_block {
 	STAGE_LIST(X)
 #undef X
 } __attribute__((aligned(64)));
+
+/* --- lanes: what the bodies of a core take ------------------------------- */
+#define TABLE_LIST(X) X(none) X(built_in) X(measured)
+enum abi_table {
+#define X(name) TABLE_##name,
+	TABLE_LIST(X)
+#undef X
+};
+
+/* In the order of enum lane_alg. */
+#define ALG_LIST(X) X(fnv1a32) X(fnv1a64) X(mix64)
+enum abi_alg {
+#define X(name) ALG_##name,
+	ALG_LIST(X)
+#undef X
+		ALGS,
+};
+
+struct table_body {
+	char name[12];
+	enum abi_alg alg;
+	uint32_t lanes;
+	uint32_t pass_ps;    /* one round of all its lanes, in picoseconds */
+	uint32_t builtin_ps; /* what was assumed until it was measured */
+};
+
+/* For so many jobs of one algorithm, [0] for none. */
+struct table_choice {
+	uint32_t pass_ps[LANES_MAX + 1]; /* one round of all of them, in the best bodies */
+	uint8_t body[LANES_MAX + 1];     /* the narrowest of those, in struct lane_table */
+};
+
+struct lane_table {
+	enum abi_table state;
+	int32_t cpu;
+	uint32_t lanes;  /* jobs side by side */
+	uint32_t bodies; /* rows that are filled in */
+	struct table_body body[LANE_BODIES_MAX];
+#define X(name) struct table_choice name;
+	ALG_LIST(X)
+#undef X
+};
 
 /* --- summary: the report for people who only have bpftool --------------- */
 struct summary_stage {

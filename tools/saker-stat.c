@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "hist.h"
+#include "stat_lanes.h"
 #include "stats.h"
 
 enum life { LIFE_RUNNING, LIFE_SILENT, LIFE_ELSEWHERE, LIFE_GONE };
@@ -406,12 +407,8 @@ static int show_one(const struct args *args)
 {
 	static struct instance in;
 	char dir[512], error[768];
-	int err = 0;
-	if (args->pin_dir)
-		snprintf(dir, sizeof dir, "%s", args->pin_dir);
-	else if (strchr(args->ifname, '@')) /* a name from the list, namespace and all */
-		snprintf(dir, sizeof dir, STATS_ROOT "/%s", args->ifname);
-	else if ((err = stats_pin_dir(dir, sizeof dir, args->ifname)))
+	int err = stats_where(dir, sizeof dir, args->ifname, args->pin_dir);
+	if (err)
 		snprintf(error, sizeof error, "%s", strerror(-err));
 	if (!err)
 		err = instance_load(&in, dir, error, sizeof error);
@@ -539,10 +536,14 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = option_parse,
-		.doc = "Show the mode, the time of each stage and the counters of a saker(8).",
+		.args_doc = "\nlanes -i IFACE",
+		.doc = "Show the mode, the time of each stage and the counters of a saker(8); "
+		       "with `lanes`, what each of its loop bodies takes.",
 	};
 	struct args args = { 0 };
 	argp_err_exit_status = 2;
+	if (argc > 1 && !strcmp(argv[1], "lanes"))
+		return stat_lanes(argc - 1, argv + 1);
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
 	int status = args.ifname || args.pin_dir ? show_one(&args) : list_all(&args);
 	if (fflush(stdout) || ferror(stdout)) {

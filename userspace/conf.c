@@ -58,6 +58,7 @@ enum {
 	KEY_PIN_DIR,
 	KEY_CONFIG,
 	KEY_CHECK,
+	KEY_CALIBRATE,
 };
 
 /* tests/conf.sh holds the defaults named here against those of limits.h. */
@@ -106,6 +107,8 @@ static const struct argp_option options[] = {
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "read settings, NAME = VALUE a line; the command line wins", 4 },
 	{ "check", KEY_CHECK, NULL, 0, "print the settings, as a config file, and end", 4 },
+	{ "calibrate", KEY_CALIBRATE, NULL, 0,
+	  "measure what the lanes of the I/O CPU can do, print it, and end", 4 },
 	{ "quiet", KEY_QUIET, NULL, 0, "print nothing but errors", 4 },
 	{ 0 },
 };
@@ -296,6 +299,7 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_DRAIN: c->drain_s = (unsigned)number(g, 0, DRAIN_S_MAX); break;
 	case KEY_FOR: c->for_s = (unsigned)number(g, 0, FOR_S_MAX); break;
 	case KEY_CHECK: c->check = flag(g); break;
+	case KEY_CALIBRATE: c->calibrate = flag(g); break;
 	case KEY_QUIET: c->quiet = flag(g); break;
 	case KEY_PIN_DIR:
 		text(g, c->pin_dir, sizeof c->pin_dir);
@@ -512,7 +516,8 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 		read_arguments(conf, argc, argv);
 	}
 	check_cpus(conf);
-	find_interface(conf);
+	if (!conf->calibrate)
+		find_interface(conf);
 }
 
 static void print_seconds(const char *name, unsigned ms)

@@ -48,6 +48,7 @@ struct conf {
 	unsigned for_s;          /* --for: detach by itself; 0: never */
 	char pin_dir[CONF_PATH]; /* "": the default of stats_pin_dir */
 	bool check;              /* --check: validate and exit */
+	bool calibrate;          /* --calibrate: measure and exit; without an interface */
 	bool quiet;              /* -q */
 };
 

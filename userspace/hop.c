@@ -178,6 +178,11 @@ bool hop_measured(const struct hop *h)
 	return __atomic_load_n(&h->measured, __ATOMIC_ACQUIRE); /* D */
 }
 
+const struct lane *hop_lane(const struct hop *h)
+{
+	return h->far.lane;
+}
+
 uint32_t hop_pass_ps(const struct hop *h, enum lane_alg alg, unsigned k)
 {
 	must(alg < LANE_ALGS && k <= SLOTS);

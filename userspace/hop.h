@@ -85,6 +85,9 @@ bool hop_must_wake(struct hop *h);
  * has measured it. */
 uint32_t hop_pass_ps(const struct hop *h, enum lane_alg alg, unsigned k);
 bool hop_measured(const struct hop *h);
+/* The core's engine: its table may be read before the core runs, and again when it is
+ * measured. */
+const struct lane *hop_lane(const struct hop *h);
 
 /* --- the core's side ---------------------------------------------------------------- */
 

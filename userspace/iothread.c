@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "calibrate.h"
 #include "cpu.h"
 #include "hist.h"
 #include "iothread.h"
@@ -243,11 +244,28 @@ static void count_turn(struct iothread *io, uint64_t from_ns, bool busy)
 	stats->busy_ns += cpu_now_ns() - from_ns;
 }
 
+/* Are there samples left to take? */
+static bool measuring(struct iothread *io)
+{
+	return atomic_load_explicit(&io->calibrate, memory_order_relaxed) &&
+	       !atomic_load_explicit(&io->calibrated, memory_order_relaxed);
+}
+
+/* In a turn without work: somebody who comes just now waits for LANE_SAMPLE_US. */
+static void measure(struct iothread *io)
+{
+	if (calibrate_sample(worker_lane(io->worker)))
+		return;
+	worker_calibrated(io->worker);
+	atomic_store_explicit(&io->calibrated, 1, memory_order_release); /* F */
+}
+
 /* Jobs to lanes, a slice for those of this core, and what is done. What is due already
  * leaves first: it would wait for the slice. True if there was anything to do. */
 static bool compute(struct iothread *io, bool busy, uint64_t now_ns)
 {
 	worker_admit(io->worker, busy ? cpu_now_ns() : now_ns);
+	crew_wake(io->crew, io->now.stats);
 	if (!worker_busy(io->worker) && !worker_awaits(io->worker))
 		return false;
 	if (io->now.rings && worker_due(io->worker))
@@ -279,12 +297,14 @@ static void turn_rings(struct iothread *io)
 	beat(io, now_ns);
 	keep_house(io, now_ns);
 	count_turn(io, now_ns, busy);
+	if (unlikely(!busy && measuring(io)))
+		measure(io);
 }
 
 /* Waiting: the kernel wakes us. */
 static void turn_sockets(struct iothread *io)
 {
-	bool restless = worker_busy(io->worker) || worker_awaits(io->worker);
+	bool restless = worker_busy(io->worker) || worker_awaits(io->worker) || measuring(io);
 	bool busy = sock_poll(io->sock, io->worker, io->now.stats, restless ? 0 : SLEEP_MS);
 	uint64_t now_ns = cpu_now_ns();
 
@@ -293,6 +313,8 @@ static void turn_sockets(struct iothread *io)
 	beat(io, now_ns);
 	keep_house(io, now_ns);
 	count_turn(io, now_ns, busy);
+	if (unlikely(!busy && measuring(io)))
+		measure(io);
 }
 
 static void start_drain(struct iothread *io)
@@ -354,6 +376,17 @@ void iothread_give(struct iothread *io, struct bypass *bypass)
 	sock_wake(io->sock);
 	while (!atomic_load_explicit(&io->taken, memory_order_acquire)) /* B */
 		nanosleep(&pause, NULL);
+}
+
+void iothread_calibrate(struct iothread *io)
+{
+	atomic_store_explicit(&io->calibrate, 1, memory_order_relaxed);
+	sock_wake(io->sock);
+}
+
+bool iothread_calibrated(struct iothread *io)
+{
+	return atomic_load_explicit(&io->calibrated, memory_order_acquire); /* F */
 }
 
 void iothread_drain(struct iothread *io)

@@ -28,6 +28,9 @@
  *                                             store drained     (release, D)
  *            load drained  (acquire, D)
  *            load tx_stuck (relaxed, E)       store tx_stuck    (relaxed, E)
+ *            store calibrate (relaxed)        load calibrate    (relaxed)
+ *            load calibrated (acquire, F)     write the table of the lanes
+ *             read the table                  store calibrated  (release, F)
  */
 #ifndef IOTHREAD_H
 #define IOTHREAD_H
@@ -35,6 +38,7 @@
 #include <pthread.h>
 #include "abi.h"
 #include "conf.h"
+#include "crew.h"
 #include "icmp.h"
 #include "ring.h"
 #include "sock.h"
@@ -64,6 +68,7 @@ struct iothread {
 	struct iothread *const *all; /* conf_io_threads of them, this one too */
 	struct sock *sock;
 	struct worker *worker;
+	struct crew *crew; /* perhaps of no cores */
 	pthread_t thread;
 
 	struct bypass *_Atomic bypass;
@@ -71,6 +76,7 @@ struct iothread {
 	_Atomic int stop; /* enum iothread_stop */
 	_Atomic int drained;
 	_Atomic int tx_stuck; /* its card has stopped sending */
+	_Atomic int calibrate, calibrated;
 
 	/* the thread's own */
 	struct bypass now;                        /* what it took; rings 0 until then */
@@ -86,6 +92,10 @@ int iothread_start(struct iothread *io);
 
 /* Hand over; returns when the thread has taken it. */
 void iothread_give(struct iothread *io, struct bypass *bypass);
+
+/* Measure the lanes, a sample at a time, when there is nothing else to do; and has it? */
+void iothread_calibrate(struct iothread *io);
+bool iothread_calibrated(struct iothread *io);
 
 /* No new connections, no new requests; then ask until all are over. */
 void iothread_drain(struct iothread *io);

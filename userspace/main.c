@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <stdio.h>
 #include <stdlib.h>
+#include "calibrate.h"
 #include "conf.h"
 #include "cpu.h"
 #include "starter.h"
@@ -20,6 +21,12 @@ int main(int argc, char **argv)
 	if (conf.check) {
 		conf_print(&conf);
 		return 0;
+	}
+	if (conf.calibrate) {
+		int cpu = conf.io_cpus ? conf.io_cpu[0] :
+					 cpu_choose(conf.compute_cpu, conf.compute_cpus);
+
+		return cpu < 0 || calibrate_print(cpu, conf.lanes);
 	}
 	return starter_run(&conf, exec_ns);
 }

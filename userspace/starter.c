@@ -362,6 +362,7 @@ static void hand_over(struct starter *st)
 	stats_mode_text(st->mode_text, sizeof st->mode_text, &st->mode);
 	*st->steer.mode = st->mode;
 	threads_give(&st->threads, &st->steer, st->mode_text);
+	threads_publish(&st->threads, &st->steer);
 	if (!st->rings)
 		return;
 	/* Each thread turns its rings and its heartbeat beats: now steer. */
@@ -411,8 +412,10 @@ static void summarize(struct starter *st)
 		.stage_blocks = st->threads.count,
 	};
 
-	if (st->maps)
-		stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
+	if (!st->maps)
+		return;
+	stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
+	threads_publish(&st->threads, &st->steer);
 }
 
 /* The I/O thread notices; here it is told, once per change. */
@@ -504,6 +507,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 	if (!error) {
 		if (st->maps)
 			hand_over(st);
+		threads_calibrate(&st->threads);
 		say_ready(st);
 		serve(st, &signals);
 		stop(st);

@@ -114,6 +114,17 @@ int stats_pin_dir(char *dir, size_t size, const char *ifname)
 	return 0;
 }
 
+int stats_where(char *dir, size_t size, const char *ifname, const char *pin_dir)
+{
+	int length;
+
+	if (!pin_dir && !strchr(ifname, '@'))
+		return stats_pin_dir(dir, size, ifname);
+	length = pin_dir ? snprintf(dir, size, "%s", pin_dir) :
+			   snprintf(dir, size, STATS_ROOT "/%s", ifname);
+	return (size_t)length < size ? 0 : -ENAMETOOLONG;
+}
+
 /* --- sums ----------------------------------------------------------------- */
 
 void stats_sum(struct stats_block *out, const struct stats_block *blocks, uint32_t count)
@@ -323,6 +334,21 @@ static int stages_load(const struct reader *r, struct stage_block *out)
 	}
 	close(fd);
 	return err;
+}
+
+int stats_load_lanes(struct lane_table *out, uint32_t most, const char *dir, char *error,
+		     size_t size)
+{
+	struct reader r = { .dir = dir, .error = error, .size = size };
+	uint32_t entries, i = 0;
+	int err = 0, fd = map_open(&r, "lanes", sizeof *out, &entries);
+
+	if (fd < 0)
+		return fd;
+	for (; i < entries && i < most && !err; i++)
+		err = map_lookup(&r, "lanes", fd, i, &out[i]);
+	close(fd);
+	return err ? err : (int)i;
 }
 
 int stats_load(struct stats_report *out, const char *dir, char *error, size_t size)

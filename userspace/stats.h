@@ -52,6 +52,10 @@ const char *stats_cpus_text(char text[STATS_CPUS_TEXT], const int32_t *cpus, uin
  * no interface name has a colon. 0, or -errno. */
 int stats_pin_dir(char *dir, size_t size, const char *ifname);
 
+/* Where a tool shall look: in pin_dir, if it is given, else for ifname, which may be a
+ * name from STATS_ROOT, namespace and all. 0, or -errno. */
+int stats_where(char *dir, size_t size, const char *ifname, const char *pin_dir);
+
 /* --- sums ----------------------------------------------------------------- */
 static inline uint64_t stats_value(const struct stats_block *block, uint32_t index)
 {
@@ -120,5 +124,9 @@ struct stats_report {
  * is written or mapped. Works on what a crashed responder left. 0, or -errno
  * with the reason and the cure in error (one line without its end). */
 int stats_load(struct stats_report *out, const char *dir, char *error, size_t size);
+
+/* The tables of its cores, at most so many: how many there are. -errno as above. */
+int stats_load_lanes(struct lane_table *out, uint32_t most, const char *dir, char *error,
+		     size_t size);
 
 #endif

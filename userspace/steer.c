@@ -22,8 +22,8 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",    "mode",     "counters",
-					 "stages", "summary", "xsks_map", "icmp_ring" };
+static const char *const map_names[] = { "config", "live",    "mode",     "counters", "stages",
+					 "lanes",  "summary", "xsks_map", "icmp_ring" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -305,11 +305,14 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 			      cpus, ABI_CPUS_MAX);
 	tell(&config, conf, mac);
 	s->stage_blocks = config.io_threads;
+	s->lane_tables = config.cpu_block;
 	s->counter_blocks = config.cpu_block + (unsigned)cpus;
 	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
 	int error = bpf_map__set_max_entries(skel->maps.counters, s->counter_blocks);
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.stages, s->stage_blocks);
+	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.lanes, config.cpu_block);
 	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
@@ -339,8 +342,9 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->mode = map_block(skel->maps.mode, sizeof *s->mode, 1);
 	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
 	s->stages = map_block(skel->maps.stages, sizeof *s->stages, s->stage_blocks);
+	s->lanes = map_block(skel->maps.lanes, sizeof *s->lanes, s->lane_tables);
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
-	if (!s->live || !s->mode || !s->counters || !s->stages || !s->summary)
+	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->summary)
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
 	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
 	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
@@ -358,6 +362,7 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->mode, sizeof *s->mode, 1);
 	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
 	unmap_block(s->stages, sizeof *s->stages, s->stage_blocks);
+	unmap_block(s->lanes, sizeof *s->lanes, s->lane_tables);
 	unmap_block(s->summary, sizeof *s->summary, 1);
 	icmp_close(&s->icmp);
 }

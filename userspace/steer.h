@@ -32,8 +32,9 @@ struct steer {
 	struct mode *mode;
 	struct stats_block *counters; /* I/O threads, compute cores, CPUs */
 	struct stage_block *stages;   /* a block for each I/O thread */
+	struct lane_table *lanes;     /* a table for each I/O thread, then each compute core */
 	struct summary *summary;
-	unsigned counter_blocks, stage_blocks;
+	unsigned counter_blocks, stage_blocks, lane_tables;
 	struct icmp icmp; /* I/O thread 0's, once it is handed over */
 
 	/* of steer.c */

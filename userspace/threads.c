@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include "calibrate.h"
 #include "cpu.h"
 #include "threads.h"
 
@@ -33,6 +34,7 @@ static struct worker_params params_of(const struct conf *c, const struct nic *ni
 		.max_body = c->max_body,
 		.cache = c->cache,
 		.lanes = c->lanes,
+		.features = cpu_features(),
 		.slice_us = c->slice_us,
 		.max_wait_ms = c->max_wait_ms,
 		.header_timeout_ms = c->header_timeout_ms,
@@ -65,6 +67,32 @@ static int make_worker(const struct threads *th, struct thread *one, struct work
 	return 0;
 }
 
+/* Compute cores are shared out side by side: thread t has those from first_core(t)
+ * to first_core(t + 1). A thread without any computes by itself. */
+static unsigned first_core(const struct threads *th, unsigned t)
+{
+	return t * th->conf->compute_cpus / th->count;
+}
+
+static int make_crew(struct threads *th, unsigned t)
+{
+	const struct conf *c = th->conf;
+	struct thread *one = &th->one[t];
+	struct crew_params p = {
+		.cpus = c->compute_cpu + first_core(th, t),
+		.count = first_core(th, t + 1) - first_core(th, t),
+		.lanes = c->lanes,
+		.features = cpu_features(),
+		.slice_us = c->slice_us,
+		.spin_us = c->spin_us,
+	};
+	int error = crew_start(&one->crew, &p);
+
+	if (!error && p.count)
+		worker_crew(one->io.worker, one->crew.hop, p.count);
+	return error;
+}
+
 int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic, const char *text)
 {
 	struct worker_params p = params_of(th->conf, nic);
@@ -83,10 +111,13 @@ int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic,
 		one->io.cpu = cpu[t];
 		one->io.all = th->all;
 		one->io.sock = &one->sock;
+		one->io.crew = &one->crew;
 		one->io.now = (struct bypass){ .stats = &one->early_stats,
 					       .stages = &one->early_stages };
 		th->all[t] = &one->io;
 		error = make_worker(th, one, p, text);
+		if (!error)
+			error = make_crew(th, t);
 	}
 	/* Each one looks at all. */
 	for (unsigned t = 0; t < th->count && !error; t++) {
@@ -116,6 +147,39 @@ void threads_give(struct threads *th, struct steer *steer, const char *text)
 	}
 }
 
+void threads_calibrate(struct threads *th)
+{
+	for (unsigned t = 0; t < th->count; t++)
+		iothread_calibrate(&th->one[t].io);
+}
+
+/* A table, when it is the first of that core, and when it is a measured one. */
+static void publish_table(struct threads *th, struct lane_table *to, unsigned block, int cpu,
+			  const struct lane *lane, bool measured)
+{
+	if (to->state != TABLE_none && th->measured[block] == measured)
+		return;
+	th->measured[block] = measured;
+	calibrate_table(to, lane, th->conf->lanes, cpu);
+	to->state = measured ? TABLE_measured : TABLE_built_in;
+}
+
+void threads_publish(struct threads *th, struct steer *steer)
+{
+	for (unsigned t = 0; t < th->count; t++) {
+		struct thread *one = &th->one[t];
+		unsigned block = th->count + first_core(th, t);
+
+		publish_table(th, &steer->lanes[t], t, one->io.cpu, worker_lane(one->io.worker),
+			      iothread_calibrated(&one->io));
+		crew_publish(&one->crew, &steer->counters[block]);
+		for (unsigned k = 0; k < one->crew.count; k++)
+			publish_table(th, &steer->lanes[block + k], block + k,
+				      th->conf->compute_cpu[first_core(th, t) + k],
+				      hop_lane(one->crew.hop[k]), hop_measured(one->crew.hop[k]));
+	}
+}
+
 void threads_drain(struct threads *th)
 {
 	for (unsigned t = 0; t < th->count; t++)
@@ -140,6 +204,8 @@ void threads_close(struct threads *th)
 {
 	while (th->listening)
 		sock_close(&th->one[--th->listening].sock);
+	for (unsigned t = 0; t < th->count; t++)
+		crew_stop(&th->one[t].crew);
 	for (unsigned t = 0; t < th->count; t++)
 		if (th->one[t].io.worker)
 			cpu_pages_free(th->one[t].io.worker, th->one[t].worker_len);

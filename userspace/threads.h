@@ -5,7 +5,8 @@
  * Place    The starter's: it opens them first and closes them last. What one
  *          thread does is in iothread.h.
  * Model    listen: each thread's sockets of the kernel, which share the port.
- *          start: its worker, on its CPU; the port answers from here on.
+ *          start: its worker, on its CPU, and its share of the compute cores; the
+ *          port answers from here on.
  *          give: its rings and its blocks in the maps.
  *          drain, stop, close: the reverse.
  *          All have the same settings and the same cookie secret, and nothing
@@ -18,6 +19,7 @@
 #define THREADS_H
 
 #include "conf.h"
+#include "crew.h"
 #include "iothread.h"
 #include "nic.h"
 #include "steer.h"
@@ -27,6 +29,7 @@ struct thread {
 	struct sock sock;
 	int sock_fd[SOCKS_DEFAULT];
 	uint32_t sock_events[SOCKS_DEFAULT];
+	struct crew crew;
 	size_t worker_len;
 	/* ring and rings: by the starter, before it gives; the rest by threads_give */
 	struct bypass bypass;
@@ -40,7 +43,8 @@ struct thread {
 struct threads {
 	const struct conf *conf;
 	unsigned count;
-	unsigned listening, running; /* so many of them */
+	unsigned listening, running;              /* so many of them */
+	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */
 	struct iothread *all[IO_THREADS_MAX];
 	struct thread one[IO_THREADS_MAX];
 };
@@ -53,6 +57,13 @@ int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic,
 /* Each one's share of the maps, and its rings, if there are any. They have taken
  * them when it returns. */
 void threads_give(struct threads *th, struct steer *steer, const char *text);
+
+/* The start is over: they may measure their cores, while nobody is served. */
+void threads_calibrate(struct threads *th);
+
+/* Bring up to date what the maps say of compute cores, and of what was measured.
+ * Now and then, after threads_give. */
+void threads_publish(struct threads *th, struct steer *steer);
 
 void threads_drain(struct threads *th);
 bool threads_drained(struct threads *th);
