@@ -17,6 +17,7 @@
 #   B=compute          that, and over HTTP: against the plain loop, against threads,
 #                      the published load, overload, a mix (root); B_ARGS=overload for one
 #   B=loss             beside nginx behind a network that loses and reorders (root)
+# make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
@@ -263,6 +264,14 @@ bench: $(if $(filter $(BENCH),net loss compute),all) $(if $(filter $(BENCH),net 
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
 	$Q$(if $(filter $(BENCH),net loss compute),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
+# The lane bodies as they are shipped to the Pi, in a model of its core.
+MCA_B := build/aarch64-linux-gnu
+mca:
+	$Q$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- SAN= B=$(MCA_B) \
+		$(MCA_B)/lane_scalar.o $(MCA_B)/lane_neon.o
+	$Qtools/mca $(MCA_B)/lane_scalar.o $(MCA_B)/lane_neon.o > $(MCA_B)/mca.txt; s=$$?; \
+		head -n 30 $(MCA_B)/mca.txt; [ $$s = 0 ] && cp $(MCA_B)/mca.txt docs/mca-cortex-a76.txt
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
@@ -278,7 +287,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly demo run bench install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly demo run bench mca install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)
