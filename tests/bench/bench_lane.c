@@ -118,7 +118,7 @@ static const struct limit {
 	const char *source;
 } limits[] = {
 	{ "Zen 5", 3, 3, 2,
-	  "measured on an EPYC 9005: independent chains of imul, vpmulld, vpmullq, vpmuludq" },
+	  "measured on an EPYC (Zen 5): independent chains of imul, vpmulld, vpmullq, vpmuludq" },
 	{ "Cortex-A76", 1, 1.0 / 3, 0.5, "LLVM's Neoverse N1 model: MUL W, MUL X, MUL v.4s" },
 	{ "unknown", 0, 0, 0, "none: no share is shown" },
 };
