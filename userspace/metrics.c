@@ -86,8 +86,6 @@ static const struct family counters[1 + STATS_COUNT] = {
 #undef X
 };
 
-enum { BUSY = 1 + STATS_busy_ns };
-
 #define X(name, help) \
 	_Static_assert(sizeof "# HELP saker_" #name "_total " help "\n" < METRICS_LINE, #name);
 STATS_LIST(X)
@@ -95,6 +93,7 @@ STATS_LIST(X)
 _Static_assert(METRICS_SAMPLE_ + 2 * 24 + 80 < METRICS_LINE, "saker_info, the longest sample");
 
 enum { FAMILIES = GAUGES + 1 + STATS_COUNT + 1, FAMILY_STAGES = FAMILIES - 1 };
+enum { FAMILY_BUSY = GAUGES + 1 + STATS_busy_ns };
 
 static void put_name(struct text *t, uint32_t family)
 {
@@ -104,8 +103,8 @@ static void put_name(struct text *t, uint32_t family)
 	} else if (family < GAUGES) {
 		put(t, gauges[family].name);
 	} else {
-		bool busy = family - GAUGES == BUSY; /* Prometheus knows seconds only */
-		put(t, busy ? "busy_seconds" : counters[family - GAUGES].name);
+		/* Prometheus knows seconds only. */
+		put(t, family == FAMILY_BUSY ? "busy_seconds" : counters[family - GAUGES].name);
 		put(t, "_total");
 	}
 }
@@ -176,12 +175,29 @@ static uint64_t counter_sum(const struct metrics_source *s, uint32_t first, uint
 static void put_counter(struct text *t, const struct metrics_source *s, uint32_t counter)
 {
 	put(t, "} ");
-	if (counter == BUSY)
-		put_seconds(t, counter_sum(s, STATS_busy_ns, STATS_busy_ns));
-	else if (counter)
+	if (counter)
 		put_number(t, counter_sum(s, counter - 1, counter - 1));
 	else
 		put_number(t, counter_sum(s, STATS_ANSWERS_FIRST, STATS_ANSWERS_LAST));
+	put(t, "\n");
+}
+
+static uint32_t busy_lines(const struct metrics_source *s)
+{
+	return stats_io_threads(s->mode) + stats_compute_cores(s->mode);
+}
+
+/* A sample for each thread that never sleeps: top shows 100 % for all of them. */
+static void put_busy(struct text *t, const struct metrics_source *s, uint32_t line)
+{
+	uint32_t threads = stats_io_threads(s->mode);
+	bool io = line < threads;
+	int32_t cpu = io ? s->mode->io_cpu[line] : s->mode->compute_cpu[line - threads];
+	put(t, io ? ",thread=\"io\",cpu=\"" : ",thread=\"compute\",cpu=\"");
+	put_number(t, cpu < 0 ? 0 : (uint64_t)cpu);
+	put(t, "\"} ");
+	put_seconds(t, s->busy_ns ? s->busy_ns[line] :
+				    __atomic_load_n(&s->counters[line].busy_ns, __ATOMIC_RELAXED));
 	put(t, "\n");
 }
 
@@ -269,7 +285,9 @@ static void put_line(struct text *t, struct metrics *m)
 		const struct metrics_source *s = &m->sources[m->source - 2];
 		put_name(t, m->family);
 		put_interface(t, s);
-		if (m->family < GAUGES)
+		if (m->family == FAMILY_BUSY)
+			put_busy(t, s, m->line);
+		else if (m->family < GAUGES)
 			put_gauge(t, s, (enum gauge)m->family);
 		else
 			put_counter(t, s, m->family - GAUGES);
@@ -278,7 +296,10 @@ static void put_line(struct text *t, struct metrics *m)
 
 static void step(struct metrics *m)
 {
-	if (m->family == FAMILY_STAGES && m->source > 1) {
+	if (m->source > 1 && m->family == FAMILY_BUSY) {
+		if (++m->line < busy_lines(&m->sources[m->source - 2]))
+			return;
+	} else if (m->source > 1 && m->family == FAMILY_STAGES) {
 		if (++m->line < STAGE_LINES)
 			return;
 		m->line = 0;
@@ -286,6 +307,7 @@ static void step(struct metrics *m)
 			return;
 		m->stage = 0;
 	}
+	m->line = 0;
 	if (++m->source < m->count + 2)
 		return;
 	m->source = 0;

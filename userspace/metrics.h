@@ -42,6 +42,9 @@ struct metrics_source {
 	/* the blocks are summed here */
 	const struct stats_block *counters;
 	uint32_t counter_blocks;
+	/* of each I/O thread, then of each compute core; NULL: the blocks are those of
+	 * the map, which begin with these */
+	const uint64_t *busy_ns;
 	const struct stage_block *stages;
 	uint32_t stage_blocks;
 };
@@ -71,7 +74,10 @@ size_t metrics_write(struct metrics *m, char *to, size_t size);
 		"_total counter\nsaker_" #name "_total" + \
 		METRICS_SAMPLE_
 #define METRICS_MAX \
-	(4096 STATS_LIST(METRICS_COUNTER_) + \
+	(4096 + \
+	 (IO_THREADS_MAX + CREW_MAX) * \
+		 (sizeof "saker_busy_seconds_total,thread=\"compute\",cpu=\"-2147483648\"" + \
+		  METRICS_SAMPLE_) STATS_LIST(METRICS_COUNTER_) + \
 	 STAGES * (METRICS_LE + 3) * \
 		 (sizeof "saker_stage_seconds_bucket,stage=\"turn_gap\",le=\"0.0000001\"" + \
 		  METRICS_SAMPLE_))

@@ -11,8 +11,13 @@ static struct mode mode = {
 	.state = STATE_ready,
 	.started_ns = 1000,
 	.ready_ns = 5000,
+	.io_threads = 2,
+	.compute_cores = 1,
+	.io_cpu = { 2, 3 },
+	.compute_cpu = { 11 },
 	.program = "v1.2-\"x\\",
 };
+static uint64_t busy_ns[IO_THREADS_MAX + CREW_MAX] = { 1500000000, 0, 7 };
 static char whole[2 * METRICS_MAX + 1], pieces[2 * METRICS_MAX + 1];
 
 static struct metrics_source source(const char *name)
@@ -26,6 +31,7 @@ static struct metrics_source source(const char *name)
 		.heartbeat_ns = 3 * (uint64_t)NS_PER_S,
 		.counters = counters,
 		.counter_blocks = 2,
+		.busy_ns = busy_ns,
 		.stages = stages,
 		.stage_blocks = 2,
 	};
@@ -60,7 +66,6 @@ static void test_lines(void)
 	counters[0].http_ok = 7;
 	counters[0].http_bad_host = 2;
 	counters[0].http_h2_preface = 1;
-	counters[0].busy_ns = 1500000000;
 	counters[1].xdp_seen = 40;
 	counters[0].xdp_seen = 2;
 	hist_record(&stages[0].parse, 100);
@@ -69,7 +74,17 @@ static void test_lines(void)
 
 	is_str(value_of("saker_xdp_seen_total{interface=\"eth0\"}"), "42", "a sum over writers");
 	is_str(value_of("saker_requests_total{interface=\"eth0\"}"), "10", "every answer counts");
-	is_str(value_of("saker_busy_seconds_total{interface=\"eth0\"}"), "1.5", "in seconds");
+#define BUSY "saker_busy_seconds_total{interface=\"eth0\",thread="
+	is_str(value_of(BUSY "\"io\",cpu=\"2\"}"), "1.5", "in seconds, each I/O thread");
+	is_str(value_of(BUSY "\"io\",cpu=\"3\"}"), "0", "the second too");
+	is_str(value_of(BUSY "\"compute\",cpu=\"11\"}"), "0.000000007", "and the compute core");
+	one.busy_ns = NULL;
+	counters[1].busy_ns = 3;
+	mode.compute_cores = 0;
+	write_all(whole, &one, 1, sizeof whole);
+	is_str(value_of(BUSY "\"io\",cpu=\"3\"}"), "0.000000003", "or from the map's own blocks");
+	mode.compute_cores = 1;
+#undef BUSY
 	is_str(value_of("saker_tcp_syn_total{interface=\"eth0\"}"), "0", "a zero is there, too");
 	is_str(value_of("saker_uptime_seconds{interface=\"eth0\"}"), "3", "whole seconds");
 	is_str(value_of("saker_heartbeat_age_seconds{interface=\"eth0\"}"), "0.000001",
@@ -113,7 +128,7 @@ static void test_order(void)
 	}
 	is(helps, 5 + 1 + STATS_COUNT + 1, "a HELP for each family");
 	is(types, helps, "and a TYPE");
-	is(samples, 2 * (6 + STATS_COUNT + STAGES * (METRICS_LE + 1 + 2)), "samples of both");
+	is(samples, 2 * (6 + STATS_COUNT + 2 + STAGES * (METRICS_LE + 1 + 2)), "samples of both");
 	is(strangers, 0, "each under its family");
 	is(long_lines, 0, "no line is as long as METRICS_LINE");
 	ok(METRICS_LE + 1 <= 40, "at most 40 values of le");
@@ -144,6 +159,10 @@ static void test_longest(void)
 	memset(&stages[0], 0xff, sizeof stages[0]);
 	memset(mode.program, '"', sizeof mode.program);
 	mode.port = UINT32_MAX;
+	mode.io_threads = mode.compute_cores = UINT32_MAX;
+	memset(mode.io_cpu, 0x7f, sizeof mode.io_cpu);
+	memset(mode.compute_cpu, 0x7f, sizeof mode.compute_cpu);
+	memset(busy_ns, 0xff, sizeof busy_ns);
 	s[0] = s[1] = source(name);
 	s[0].now_ns = UINT64_MAX;
 	one = write_all(whole, s, 1, sizeof whole);
