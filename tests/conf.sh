@@ -179,6 +179,13 @@ rejects pin-dir x 'wanted an absolute path'
 rejects pin-dir '' 'wanted 1 ... 255 characters'
 rejects pin-dir "/$(printf '%0255d' 0)" 'wanted 1 ... 255 characters'
 
+takes stat-group=root 'stat-group = root'
+takes stat-group=54321 'stat-group = 54321'
+rejects stat-group no-such-group 'no such group'
+rejects stat-group '' 'wanted 1 ... 32 characters'
+rejects stat-group 4294967295 'wanted a whole number, 0 ... 4294967294'
+rejects stat-group 12x 'wanted a whole number'
+
 # --- the interface --------------------------------------------------------------
 run --check
 refused 'no interface given' 'saker: which interface? -i IFACE; there are: '

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -56,6 +57,7 @@ enum {
 	KEY_DRAIN,
 	KEY_FOR,
 	KEY_PIN_DIR,
+	KEY_STAT_GROUP,
 	KEY_CONFIG,
 	KEY_CHECK,
 	KEY_CALIBRATE,
@@ -104,6 +106,8 @@ static const struct argp_option options[] = {
 	{ .doc = "Running:", .group = 4 },
 	{ "pin-dir", KEY_PIN_DIR, "DIR", 0,
 	  "where to pin the maps (default /sys/fs/bpf/saker/IFACE)", 4 },
+	{ "stat-group", KEY_STAT_GROUP, "GROUP", 0,
+	  "let this group read the maps: saker-stat without root (default: root only)", 4 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "read settings, NAME = VALUE a line; the command line wins", 4 },
 	{ "check", KEY_CHECK, NULL, 0, "print the settings, as a config file, and end", 4 },
@@ -274,6 +278,17 @@ static void text(const struct given *g, char *to, size_t size)
 	strcpy(to, g->value);
 }
 
+/* By name, or by number, which need not be in /etc/group. */
+static gid_t group(const struct given *g)
+{
+	if (isdigit((unsigned char)*g->value))
+		return (gid_t)number(g, 0, UINT32_MAX - 1);
+	const struct group *found = getgrnam(g->value);
+	if (!found)
+		refuse(g, "no such group");
+	return found->gr_gid;
+}
+
 static void set(struct conf *c, int key, const struct given *g)
 {
 	/* clang-format off */
@@ -305,6 +320,10 @@ static void set(struct conf *c, int key, const struct given *g)
 		text(g, c->pin_dir, sizeof c->pin_dir);
 		if (*c->pin_dir != '/')
 			refuse(g, "wanted an absolute path, such as /sys/fs/bpf/saker/eth0");
+		break;
+	case KEY_STAT_GROUP:
+		text(g, c->stat_group, sizeof c->stat_group);
+		c->stat_gid = group(g);
 		break;
 	default:
 		must(!"an option without its case");
@@ -552,5 +571,7 @@ void conf_print(const struct conf *c)
 	printf("stall-ms = %u\ndrain-s = %u\nfor = %u\n", c->stall_ms, c->drain_s, c->for_s);
 	if (*c->pin_dir)
 		printf("pin-dir = %s\n", c->pin_dir);
+	if (*c->stat_group)
+		printf("stat-group = %s\n", c->stat_group);
 	printf("quiet = %s\n", c->quiet ? "yes" : "no");
 }

@@ -15,10 +15,11 @@
 #define CONF_H
 
 #include <net/if.h>
+#include <sys/types.h>
 #include "abi.h"
 #include "base.h"
 
-enum { CONF_PATH = 256 };
+enum { CONF_PATH = 256, CONF_GROUP = 33 /* useradd takes names of 32 */ };
 
 /* --io: which rungs may be tried. */
 enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_SOCKET };
@@ -45,11 +46,13 @@ struct conf {
 	unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms;
 	unsigned stall_ms;
 	unsigned drain_s;
-	unsigned for_s;          /* --for: detach by itself; 0: never */
-	char pin_dir[CONF_PATH]; /* "": the default of stats_pin_dir */
-	bool check;              /* --check: validate and exit */
-	bool calibrate;          /* --calibrate: measure and exit; without an interface */
-	bool quiet;              /* -q */
+	unsigned for_s;              /* --for: detach by itself; 0: never */
+	char pin_dir[CONF_PATH];     /* "": the default of stats_pin_dir */
+	char stat_group[CONF_GROUP]; /* --stat-group as it was given; "": root only */
+	gid_t stat_gid;
+	bool check;     /* --check: validate and exit */
+	bool calibrate; /* --calibrate: measure and exit; without an interface */
+	bool quiet;     /* -q */
 };
 
 static inline unsigned conf_io_threads(const struct conf *c)

@@ -231,6 +231,50 @@ static int pin(struct steer *s, const struct bpf_object *object)
 	return error;
 }
 
+/* So that the group can come to the pins: it must be able to pass each directory. */
+static void check_way(const struct steer *s, const struct conf *conf)
+{
+	char path[CONF_PATH];
+	struct stat dir;
+	memcpy(path, s->pin_dir, sizeof path);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		unsigned pass = S_IXOTH;
+		if (!stat(path, &dir) && dir.st_gid == conf->stat_gid)
+			pass = S_IXGRP;
+		if (!stat(path, &dir) && !(dir.st_mode & pass))
+			refuse(s, 0, "--stat-group=%s: the group cannot pass %s: `chmod %s+x %s`",
+			       conf->stat_group, path, pass == S_IXOTH ? "o" : "g", path);
+		*slash = '/';
+	}
+}
+
+static int let_group(const char *path, mode_t mode, const struct conf *conf)
+{
+	return chown(path, (uid_t)-1, conf->stat_gid) || chmod(path, mode) ? -errno : 0;
+}
+
+/* What saker-stat reads, and no more: of the others one holds what only the I/O thread
+ * may take. Who cannot be let in is no reason not to serve. */
+static void let_read(const struct steer *s, const struct conf *conf)
+{
+	static const char *const names[] = { "config", "live",  "mode",   "counters",
+					     "stages", "lanes", "summary" };
+	char path[CONF_PATH + 16];
+	int error = let_group(s->pin_dir, 0750, conf);
+	for (size_t i = 0; !error && i < array_size(names); i++) {
+		snprintf(path, sizeof path, "%s/%s", s->pin_dir, names[i]);
+		error = let_group(path, 0640, conf);
+	}
+	if (error)
+		refuse(s, error,
+		       "--stat-group=%s: %s: it takes CAP_CHOWN, or a process in that group "
+		       "(systemd: SupplementaryGroups=)",
+		       conf->stat_group, strerror(-error));
+	else
+		check_way(s, conf);
+}
+
 static int choose_dir(struct steer *s, const struct conf *conf)
 {
 	int error = 0;
@@ -408,6 +452,8 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	error = pin(s, skel->obj);
 	if (error)
 		goto close_fds;
+	if (conf->stat_group[0])
+		let_read(s, conf);
 	steer_bpf__destroy(skel);
 	return 0;
 
