@@ -21,6 +21,7 @@
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
+# make transcripts     docs/transcripts: what bpftool and saker-stat print (root)
 # make install         PREFIX=/usr/local DESTDIR=
 # make format          clang-format over the tree
 # make clean           remove build/
@@ -72,6 +73,9 @@ EDGE := ring icmp sock steer nic cpu conf \
         iothread threads starter main
 
 TOOLS := saker-stat
+stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
+              stat_lanes
+CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
 edge-o := $(EDGE:%=$B/%.o)
@@ -98,9 +102,9 @@ $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
-$B/saker-stat: $B/saker-stat.o $B/stat_lanes.o $B/stats.o $B/table.o
+$B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o
 	$(call say,LD,$@)
-	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(CURSES) -lm
 
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)
@@ -272,6 +276,9 @@ mca:
 	$Qtools/mca $(MCA_B)/lane_scalar.o $(MCA_B)/lane_neon.o > $(MCA_B)/mca.txt; s=$$?; \
 		head -n 30 $(MCA_B)/mca.txt; [ $$s = 0 ] && cp $(MCA_B)/mca.txt docs/mca-cortex-a76.txt
 
+transcripts: all
+	$Qtests/net/transcripts.sh $B docs/transcripts
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
@@ -287,7 +294,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly demo run bench mca install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly demo run bench mca transcripts install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <inttypes.h>
+#include "stat.h"
+
+const char *time_text(char text[STAT_TEXT], uint64_t ns)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	unsigned i = 0;
+	for (; value >= 999.5 && i < array_size(unit) - 1; i++)
+		value /= 1000;
+	int digits = !i || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	snprintf(text, STAT_TEXT, "%.*f %s", digits, value, unit[i]);
+	return text;
+}
+
+const char *uptime_text(char text[STAT_TEXT], uint64_t ns)
+{
+	uint64_t s = ns / NS_PER_S;
+	if (s < 120)
+		return time_text(text, ns);
+	if (s < 2 * 3600)
+		snprintf(text, STAT_TEXT, "%" PRIu64 " min", s / 60);
+	else if (s < 48 * 3600)
+		snprintf(text, STAT_TEXT, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+	else
+		snprintf(text, STAT_TEXT, "%" PRIu64 " d %" PRIu64 " h", s / 86400, s / 3600 % 24);
+	return text;
+}
