@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Usage: transcripts.sh BUILD_DIR [DIR]
+# What bpftool and saker-stat print of a responder at work. With DIR it is written there
+# (make transcripts); without, the NAMES in docs/transcripts are held against those that
+# the tools print now: figures may differ, names may not.
+# shellcheck source=tests/net/lib.sh
+. "${0%/*}/lib.sh"
+out=$2
+kept=$here/../../docs/transcripts
+tmux=saker-$$
+network
+start_saker --cache=1000
+mkdir "$dir/new"
+
+# The command as one would type it, then what it prints.
+typed() { # FILE TEXT
+	echo "\$ $2" >> "$dir/new/$1"
+	in_s env PATH="$build:$PATH" sh -c "$2" >> "$dir/new/$1" 2>&1
+}
+
+load() { # SECONDS: requests of many kinds
+	spawn_c curl -s -o /dev/null --max-time "$1" --rate 400/s "$url/compute?n=[20000-90000]"
+	spawn_c curl -s -o /dev/null --max-time "$1" --rate 9/s "$url/none?[1-9000]"
+	spawn_c curl -s -o /dev/null --max-time "$1" --rate 4/s "$url/compute?n=x&[1-9000]"
+	spawn_c curl -s -o /dev/null --max-time "$1" --rate 1/s "$url/compute?seed=[1-9000]"
+}
+
+picture() {
+	spawn_s tmux -D -L $tmux -f /dev/null
+	soon 5 in_s tmux -L $tmux show-options -s
+	in_s tmux -L $tmux new-session -d -s view -x 120 -y 26 \
+		"LC_ALL=C.UTF-8 TERM=screen-256color exec '$build/saker-stat' -i server0"
+	sleep "$1"
+	in_s tmux -L $tmux capture-pane -N -e -p -t view | python3 "$here/pane_svg.py" > "$dir/new/saker-stat.svg"
+	in_s tmux -L $tmux send-keys -t view q
+}
+
+seconds=3
+[ -z "$out" ] || seconds=12
+load $((seconds + 2))
+if has tmux 'saker-stat.svg: a picture of the live view'; then
+	picture $seconds
+	like 'saker-stat.svg: a picture of the live view' "$(sed -n 1p "$dir/new/saker-stat.svg")" '<svg *'
+fi
+sleep 1
+typed mode.txt "bpftool map dump pinned $(pins)/mode"
+typed summary.txt "bpftool map dump pinned $(pins)/summary"
+typed saker-stat.txt 'saker-stat -i server0'
+typed json.txt 'saker-stat -i server0 --json | jq .'
+typed prometheus.txt 'saker-stat --prometheus | head -24'
+typed prometheus.txt "saker-stat --prometheus | grep '^[^_]* saker_stage_seconds\\|stage=\"total\"'"
+typed hgrm.txt 'saker-stat -i server0 --hgrm=total'
+stop_saker
+
+# --- names ------------------------------------------------------------------------
+names() { # FILE: the names in it, each once, in their order
+	case $1 in
+	*saker-stat.txt) awk '/^counter/ { exit } /^(  )?[a-z]/ { print $1 == "stage" ? $0 : $1 }' "$1" | sed 's/^server0@.*/server0/' ;;
+	*prometheus.txt) grep -o '^saker_[a-z_]*\|[{,][a-z]*="' "$1" ;;
+	*hgrm.txt) grep -o '[A-Z][A-Za-z/()1-]* ' "$1" ;;
+	*.svg) sed -n 's/.*>\([^<]*\)<.text>/\1/p' "$1" | grep -o '^\(stage\|per second\|p[0-9.]*\|max\|[0-9]*[num]*s\|drops and refusals\|since start\|[a-z_]*\)$' ;;
+	*) grep -o '"[a-z_0-9]*":' "$1" ;;
+	esac | awk '!seen[$0]++'
+}
+
+for one in mode.txt summary.txt saker-stat.txt json.txt prometheus.txt hgrm.txt saker-stat.svg; do
+	[ -s "$dir/new/$one" ] || continue
+	names "$dir/new/$one" > "$dir/now"
+	least "$one: has names" "$(wc -l < "$dir/now")" 5
+	[ -z "$out" ] || continue
+	names "$kept/$one" > "$dir/then" 2> /dev/null
+	if diff "$dir/then" "$dir/now" > "$dir/differences"; then
+		pass "$one: the names in docs/transcripts are those of today"
+	else
+		fail "$one: the names in docs/transcripts are those of today" "$(cat "$dir/differences")
+make transcripts writes it anew"
+	fi
+done
+[ -z "$out" ] || { mkdir -p "$out" && cp "$dir/new/"* "$out/"; }
+finish
