@@ -8,14 +8,29 @@ uint8_t *answer_room(struct worker *w, uint16_t id)
 	return buf_reserve(&w->pool, &w->out[id], HTTP_ANSWER_MAX);
 }
 
+/* Has the request had this stage? Where clocks disagree nothing is told of it. */
+static uint8_t stage_of(uint64_t from_ns, uint64_t to_ns, enum http_timed which, uint64_t *ns)
+{
+	if (!from_ns || to_ns < from_ns)
+		return 0;
+	*ns = to_ns - from_ns;
+	return (uint8_t)which;
+}
+
 static struct http_reply reply_to(const struct worker *w, const struct session *s)
 {
-	return (struct http_reply){
+	struct http_reply r = {
 		.date = w->date,
 		.keep_alive = s->head.keep_alive && !w->draining,
 		.head_only = s->head.method == HTTP_HEAD_METHOD,
 		.minor = s->head.minor,
 	};
+
+	r.timed = stage_of(s->req_stamp_ns, s->req_pop_ns, HTTP_TIMED_STEER, &r.steer_ns) |
+		  stage_of(s->req_pop_ns, s->parsed_ns, HTTP_TIMED_PARSE, &r.parse_ns) |
+		  stage_of(s->parsed_ns, s->lane_ns, HTTP_TIMED_WAIT, &r.wait_ns) |
+		  stage_of(s->lane_ns, s->result_ns, HTTP_TIMED_COMPUTE, &r.compute_ns);
+	return r;
 }
 
 /* Bytes stand behind the output: let the transport send them. */
@@ -92,10 +107,6 @@ static void answer_hash(struct worker *w, uint16_t id, uint8_t *to, uint64_t now
 	size_t n;
 
 	r.cache = s->cache;
-	r.timed = true;
-	r.parse_ns = s->parsed_ns - s->req_pop_ns;
-	r.wait_ns = s->lane_ns - s->parsed_ns;
-	r.compute_ns = s->result_ns - s->lane_ns;
 	n = http_write_hash(to, &r, lane_alg_name(ask->alg), lane_alg_bits(ask->alg), ask->n,
 			    ask->seed, s->hash, ask->as_text);
 	count(w, STATS_http_ok);
@@ -158,10 +169,12 @@ void answer_result(struct worker *w, uint16_t id, uint64_t now_ns)
 void answer_busy(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
-	struct http_reply r = reply_to(w, s);
 	uint8_t *to = answer_room(w, id);
+	struct http_reply r;
 
 	count(w, STATS_http_busy);
+	s->lane_ns = now_ns; /* so long it has waited */
+	r = reply_to(w, s);
 	s->phase = PHASE_ANSWER; /* it waits no more */
 	if (!to) {               /* neither lane nor buffer: it has to go, unanswered */
 		session_close(w, id, now_ns);

@@ -145,6 +145,14 @@ enum http_step http_body(struct http_head *h, uint8_t *bytes, size_t *len, uint6
 /* Was the result in the cache? Told by X-Saker-Cache, unless there is none. */
 enum http_cache { HTTP_CACHE_NONE, HTTP_CACHE_HIT, HTTP_CACHE_MISS };
 
+/* Stages that Server-Timing tells of, which browsers draw; each a bit. */
+enum http_timed {
+	HTTP_TIMED_STEER = 1,
+	HTTP_TIMED_PARSE = 2,
+	HTTP_TIMED_WAIT = 4,
+	HTTP_TIMED_COMPUTE = 8,
+};
+
 /* What every answer has, whatever its status. */
 struct http_reply {
 	const char *date; /* 29 characters, IMF-fixdate, see http_date */
@@ -152,18 +160,17 @@ struct http_reply {
 	bool head_only;   /* the request was HEAD */
 	uint8_t minor;    /* of the request: 1.0 wants its keep-alive said */
 	uint8_t cache;    /* enum http_cache */
-	/* Server-Timing in ns, drawn by browsers; none for faults */
-	bool timed;
-	uint64_t parse_ns, wait_ns, compute_ns;
+	uint8_t timed;    /* which of these are known; none: no Server-Timing */
+	uint64_t steer_ns, parse_ns, wait_ns, compute_ns;
 };
 
 enum {
 	/* Longest body of http_write_text; with a head it fits HTTP_ANSWER_MAX. */
 	HTTP_TEXT_MAX = 512,
 	/* Longest head of an answer. Status line 46, date 37, Content-Type and -Length 64,
-	 * Server-Timing with three 64-bit numbers 106, X-Saker-Cache 21, Allow 36,
-	 * Retry-After 26, Connection 26: 362. */
-	HTTP_REPLY_HEAD_MAX = 384,
+	 * Server-Timing with four 64-bit numbers 136, X-Saker-Cache 21, Allow 36,
+	 * Retry-After 26, Connection 26: 392. */
+	HTTP_REPLY_HEAD_MAX = 448,
 };
 
 /* Each writes one whole answer to to[0 ... HTTP_ANSWER_MAX) and returns its length. */

@@ -150,13 +150,26 @@ static uint8_t *put_end(uint8_t *at, const struct http_reply *r)
 
 static uint8_t *put_timing(uint8_t *at, const struct http_reply *r)
 {
-	at = put(at, "Server-Timing: parse;dur=");
-	at = put_ms(at, r->parse_ns);
-	at = put(at, ", wait;dur=");
-	at = put_ms(at, r->wait_ns);
-	at = put(at, ", compute;dur=");
-	at = put_ms(at, r->compute_ns);
-	return put(at, "\r\n");
+	const struct {
+		const char *text;
+		uint64_t ns;
+	} stages[] = {
+		{ "steer;dur=", r->steer_ns },
+		{ "parse;dur=", r->parse_ns },
+		{ "wait;dur=", r->wait_ns },
+		{ "compute;dur=", r->compute_ns },
+	};
+	bool any = false;
+
+	for (unsigned i = 0; i < array_size(stages); i++) {
+		if (!(r->timed & 1u << i))
+			continue;
+		at = any ? put(at, ", ") : put(at, "Server-Timing: ");
+		at = put_string(at, stages[i].text);
+		at = put_ms(at, stages[i].ns);
+		any = true;
+	}
+	return any ? put(at, "\r\n") : at;
 }
 
 static uint8_t *put_cache(uint8_t *at, const struct http_reply *r)
@@ -177,8 +190,7 @@ static uint8_t *put_fields(uint8_t *at, const struct http_reply *r, const char *
 	at = put_u64(at, len);
 	at = put(at, "\r\n");
 	at = put_cache(at, r);
-	if (r->timed)
-		at = put_timing(at, r);
+	at = put_timing(at, r);
 	return put_end(at, r);
 }
 
@@ -293,7 +305,7 @@ size_t http_write_allow(uint8_t *to, const struct http_reply *r, const char *all
 
 	at = put(at, "Allow: ");
 	at = put_string(at, allow);
-	at = put(at, "\r\n");
+	at = put_timing(put(at, "\r\n"), r);
 	return (size_t)(put_end(at, r) - to);
 }
 

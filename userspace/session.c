@@ -35,6 +35,7 @@ void session_next(struct worker *w, uint16_t id, uint64_t now_ns)
 	s->request_begun = false;
 	s->told_continue = false;
 	s->cache = HTTP_CACHE_NONE;
+	s->parsed_ns = s->lane_ns = s->result_ns = 0;
 	session_await(w, id, now_ns);
 }
 

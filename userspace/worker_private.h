@@ -66,7 +66,7 @@ struct session {
 	uint16_t next[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
-	/* the request in hand */
+	/* the request in hand; 0: not that far */
 	uint64_t req_stamp_ns, req_pop_ns, parsed_ns, lane_ns, result_ns;
 	uint64_t hash;
 	/* the answer under way */

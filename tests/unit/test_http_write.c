@@ -31,7 +31,7 @@ static void test_hash(void)
 	struct http_reply r = plain;
 	uint8_t *to = (uint8_t *)answer;
 
-	r.timed = true;
+	r.timed = HTTP_TIMED_PARSE | HTTP_TIMED_WAIT | HTTP_TIMED_COMPUTE;
 	r.parse_ns = 1499;
 	r.wait_ns = 499;
 	r.compute_ns = 12503112;
@@ -45,7 +45,7 @@ static void test_hash(void)
 	       "\"compute_ns\":12503112}\n",
 	       "a hash in JSON");
 	fresh();
-	r.timed = false;
+	r.timed = 0;
 	is_str(sealed(http_write_hash(to, &r, "fnv1a32", 32, 0, 0, 0xbeef, true)),
 	       "HTTP/1.1 200 OK\r\nDate: " DATE "\r\nContent-Type: text/plain\r\n"
 	       "Content-Length: 11\r\n\r\n0x0000beef\n",
@@ -57,7 +57,8 @@ static void test_hash(void)
 	       "Content-Length: 19\r\n\r\n",
 	       "HEAD has the length of what it leaves out");
 	r = (struct http_reply){ .date = DATE,
-				 .timed = true,
+				 .timed = 0xf,
+				 .steer_ns = UINT64_MAX,
 				 .parse_ns = UINT64_MAX,
 				 .wait_ns = UINT64_MAX,
 				 .compute_ns = UINT64_MAX };
@@ -104,7 +105,8 @@ static void test_echo(void)
 	/* the longest head of all */
 	r = (struct http_reply){ .date = DATE,
 				 .cache = HTTP_CACHE_MISS,
-				 .timed = true,
+				 .timed = 0xf,
+				 .steer_ns = UINT64_MAX,
 				 .parse_ns = UINT64_MAX,
 				 .wait_ns = UINT64_MAX,
 				 .compute_ns = UINT64_MAX };
@@ -113,6 +115,7 @@ static void test_echo(void)
 			   strlen(strstr(answer, "\r\n\r\n") + 4) <=
 		   HTTP_REPLY_HEAD_MAX - sizeof "Allow: GET, HEAD, POST, OPTIONS",
 	   "every head has room in HTTP_REPLY_HEAD_MAX");
+	ok(strstr(answer, "Server-Timing: steer;dur=18446744073709.552, parse;dur="), "(of all)");
 }
 
 static void test_timing(void)
@@ -131,9 +134,9 @@ static void test_timing(void)
 	for (size_t i = 0; i < array_size(rows); i++) {
 		struct http_reply r = plain;
 		char want[64];
-		r.timed = true;
+		r.timed = HTTP_TIMED_COMPUTE;
 		r.compute_ns = rows[i].ns;
-		snprintf(want, sizeof want, ", compute;dur=%s\r\n", rows[i].ms);
+		snprintf(want, sizeof want, "\r\nServer-Timing: compute;dur=%s\r\n", rows[i].ms);
 		fresh();
 		const char *got = sealed(
 			http_write_hash((uint8_t *)answer, &r, "mix64", 64, 1, 1, 1, true));

@@ -20,6 +20,7 @@ static struct stats_block stats;
 static struct stage_block stages;
 static struct worker *w;
 static uint64_t now;
+static uint64_t stamp_ns; /* of the frames that come; 0: none */
 
 static const struct worker_params usual = {
 	.max_conns = CONNS,
@@ -46,6 +47,7 @@ static inline void start_with(struct worker_params p)
 	memory = calloc(1, worker_footprint(&p) + 64); /* pages come as they are touched */
 	memset(&stats, 0, sizeof stats);
 	memset(&stages, 0, sizeof stages);
+	stamp_ns = 0;
 	now = NS_PER_S;
 	w = worker_init((void *)round_up((uintptr_t)memory, 64), &p, now);
 }
@@ -154,7 +156,7 @@ static inline void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ac
 
 	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
 	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
-	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes), 0, now);
+	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes), stamp_ns, now);
 	emit_after(0);
 }
 
