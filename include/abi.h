@@ -254,7 +254,7 @@ struct mode {
 	X(http_bad_seed_range, "answered 400: seed is wider than the algorithm") \
 	X(http_bad_alg, "answered 400: unknown algorithm; known: fnv1a32, fnv1a64, mix64") \
 	X(http_bad_json, "answered 400: body is not one flat JSON object") \
-	X(http_not_found, "answered 404: no such path; try /compute, /echo or /healthz") \
+	X(http_not_found, "answered 404: no such path; try /compute, /echo, /healthz or /metrics") \
 	X(http_bad_method, "answered 405: method not allowed here") \
 	X(http_too_large, "answered 413: body is longer than this server takes (--max-body)") \
 	X(http_target_long, "answered 414: target is longer than 2048 bytes") \

@@ -207,6 +207,27 @@ static size_t write_health(const struct worker *w, const struct http_reply *r, u
 	return http_write_text(to, r, "application/json", body);
 }
 
+/* The head of /metrics; the text follows piece by piece. HTTP/1.0 knows no chunks, so
+ * there the end of the connection is the end of the text. */
+static void answer_metrics(struct worker *w, uint16_t id, uint8_t *to, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+	struct http_reply r;
+	size_t n;
+
+	s->head.keep_alive &= s->head.minor > 0;
+	r = reply_to(w, s);
+	n = http_write_stream(to, &r, "text/plain; version=0.0.4; charset=utf-8");
+	if (r.head_only) {
+		count(w, STATS_http_ok);
+		answered(w, id, n, r.keep_alive, now_ns);
+		return;
+	}
+	wrote(w, id, n);
+	s->place = 0;
+	answer_wait(w, id, PHASE_METRICS, now_ns);
+}
+
 void answer_request(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
@@ -220,6 +241,9 @@ void answer_request(struct worker *w, uint16_t id, uint64_t now_ns)
 		n = write_health(w, &r, to);
 	} else if (s->ask.path == ROUTE_ECHO) {
 		n = http_write_text(to, &r, "text/plain", "");
+	} else if (s->ask.path == ROUTE_METRICS) {
+		answer_metrics(w, id, to, now_ns);
+		return;
 	} else {
 		if (cache_result_of(w, s, now_ns))
 			answer_hash(w, id, to, now_ns);
@@ -284,10 +308,72 @@ static void echo_again(struct worker *w, uint16_t id, uint64_t now_ns)
 	after_answer(w, id, now_ns);
 }
 
+/* --- /metrics ------------------------------------------------------------------------------- */
+
+/* A piece, and the chunk that is the end. */
+enum { METRICS_ROOM = METRICS_PIECE + 2 * (HTTP_CHUNK_FRONT + HTTP_CHUNK_BACK) };
+_Static_assert(METRICS_ROOM <= HTTP_HEAD_MAX + FRAME_ROOM, "it fits every large block");
+_Static_assert(METRICS_PIECE <= HTTP_CHUNK_MAX, "it fits a chunk");
+
+static uint64_t oldest_heartbeat(const struct worker *w)
+{
+	uint32_t threads = (uint32_t)min_u64(w->source.mode->io_threads, IO_THREADS_MAX);
+	uint64_t oldest_ns = threads && w->live ? UINT64_MAX : 0;
+
+	for (uint32_t t = 0; t < threads && w->live; t++)
+		oldest_ns = min_u64(
+			oldest_ns, __atomic_load_n(&w->live->io[t].heartbeat_ns, __ATOMIC_RELAXED));
+	return oldest_ns & ~(uint64_t)STEER_KERNEL_FLOWS;
+}
+
+/* The next piece of the text, in a chunk if the client knows them. */
+static size_t write_metrics(struct worker *w, struct session *s, uint8_t *to, uint64_t now_ns)
+{
+	size_t front = s->head.minor ? HTTP_CHUNK_FRONT : 0, n;
+	struct metrics m;
+
+	w->source.now_ns = now_ns;
+	w->source.heartbeat_ns = oldest_heartbeat(w);
+	metrics_begin(&m, &w->source, 1);
+	metrics_go(&m, s->place);
+	n = metrics_piece(&m, (char *)to + front);
+	s->place = metrics_place(&m);
+	if (!front)
+		return n;
+	n = http_write_chunk(to, n);
+	return s->place ? n : n + http_write_chunk(to + n, 0);
+}
+
+/* One piece a turn, if the client has taken enough of what was before: nobody waits for
+ * the text, and nobody's slowness keeps more of it than the output holds. */
+static void metrics_again(struct worker *w, uint16_t id, uint64_t now_ns)
+{
+	struct session *s = &w->session[id];
+	uint8_t *to = buf_reserve(&w->pool, &w->out[id], METRICS_ROOM);
+	size_t n;
+
+	if (!to) {
+		line_put(w, LINE_AGAIN, id);
+		return;
+	}
+	n = write_metrics(w, s, to, now_ns);
+	if (s->place) {
+		wrote(w, id, n);
+		s->mark += (uint32_t)n;
+		line_put(w, LINE_AGAIN, id);
+		return;
+	}
+	count(w, STATS_http_ok);
+	answered(w, id, n, s->head.keep_alive && !w->draining, now_ns);
+	after_answer(w, id, now_ns);
+}
+
 void answer_again(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	if (w->session[id].phase == PHASE_ECHO)
 		echo_again(w, id, now_ns);
+	else if (w->session[id].phase == PHASE_METRICS)
+		metrics_again(w, id, now_ns);
 	else
 		answer_result(w, id, now_ns);
 }

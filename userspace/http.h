@@ -54,7 +54,7 @@
 	X(bad_seed_range, 400, "seed is wider than the algorithm") \
 	X(bad_alg, 400, "unknown algorithm; known: fnv1a32, fnv1a64, mix64") \
 	X(bad_json, 400, "body is not one flat JSON object") \
-	X(not_found, 404, "no such path; try /compute, /echo or /healthz") \
+	X(not_found, 404, "no such path; try /compute, /echo, /healthz or /metrics") \
 	X(bad_method, 405, "method not allowed here") \
 	X(too_large, 413, "body is longer than this server takes (--max-body)") \
 	X(target_long, 414, "target is longer than 2048 bytes") \
@@ -171,6 +171,10 @@ enum {
 	 * Server-Timing with four 64-bit numbers 136, X-Saker-Cache 21, Allow 36,
 	 * Retry-After 26, Connection 26: 392. */
 	HTTP_REPLY_HEAD_MAX = 448,
+	/* What http_write_chunk puts before and behind the bytes. */
+	HTTP_CHUNK_FRONT = 6,
+	HTTP_CHUNK_BACK = 2,
+	HTTP_CHUNK_MAX = 0xffff,
 };
 
 /* Each writes one whole answer to to[0 ... HTTP_ANSWER_MAX) and returns its length. */
@@ -187,6 +191,12 @@ size_t http_write_text(uint8_t *to, const struct http_reply *r, const char *type
 /* The head of 200 text/plain, at most HTTP_REPLY_HEAD_MAX; the caller puts a body
  * of len bytes behind it. */
 size_t http_write_echo(uint8_t *to, const struct http_reply *r, size_t len);
+/* The head of 200 for a body of unknown length: in chunks, or, for HTTP/1.0, up to
+ * the end of the connection, which must not be kept alive then. */
+size_t http_write_stream(uint8_t *to, const struct http_reply *r, const char *type);
+/* A chunk of such a body: n bytes stand at to + HTTP_CHUNK_FRONT; no more than
+ * HTTP_CHUNK_MAX. The length of the chunk. 0 bytes are the end of the body. */
+size_t http_write_chunk(uint8_t *to, size_t n);
 /* OPTIONS: 204 with Allow. */
 size_t http_write_allow(uint8_t *to, const struct http_reply *r, const char *allow);
 /* The interim answer to Expect: 100-continue. */

@@ -298,6 +298,29 @@ size_t http_write_echo(uint8_t *to, const struct http_reply *r, size_t len)
 	return (size_t)(put_fields(at, r, "text/plain", len) - to);
 }
 
+size_t http_write_stream(uint8_t *to, const struct http_reply *r, const char *type)
+{
+	uint8_t *at = put(put_status(to, r, 200), "Content-Type: ");
+
+	must(r->minor || !r->keep_alive);
+	at = put(put_string(at, type), "\r\n");
+	if (r->minor)
+		at = put(at, "Transfer-Encoding: chunked\r\n");
+	return (size_t)(put_end(put_timing(at, r), r) - to);
+}
+
+/* RFC 9112 7.1: zeros in front are allowed, also of the last chunk, behind which is
+ * no trailer. */
+size_t http_write_chunk(uint8_t *to, size_t n)
+{
+	must(n <= HTTP_CHUNK_MAX);
+	for (unsigned i = 0; i < 4; i++)
+		to[i] = (uint8_t) "0123456789abcdef"[n >> (12 - 4 * i) & 15];
+	memcpy(to + 4, "\r\n", 2);
+	memcpy(to + HTTP_CHUNK_FRONT + n, "\r\n", HTTP_CHUNK_BACK);
+	return HTTP_CHUNK_FRONT + n + HTTP_CHUNK_BACK;
+}
+
 /* RFC 9110 8.6: 204 must not have Content-Length. */
 size_t http_write_allow(uint8_t *to, const struct http_reply *r, const char *allow)
 {

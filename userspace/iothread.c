@@ -134,6 +134,7 @@ static void take_bypass(struct iothread *io)
 	io->now = *b;
 	worker_set_blocks(io->worker, b->stats, b->stages);
 	worker_set_mode(io->worker, b->text);
+	worker_set_metrics(io->worker, &b->metrics, b->hearts);
 	for (unsigned i = 0; i < b->rings; i++)
 		b->ring[i].stats = b->stats;
 	io->turn_ns = 0;

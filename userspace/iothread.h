@@ -57,6 +57,9 @@ struct bypass {
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
 	const char *text; /* the mode, for /healthz */
+	/* what /metrics shows: the blocks of all, and whose hearts beat */
+	struct metrics_source metrics;
+	const struct steer_live *hearts;
 };
 
 enum iothread_stop { IO_RUN, IO_DRAIN, IO_STOP };

@@ -46,7 +46,7 @@ static void put_label(struct text *t, const char *name, const char *value, unsig
 {
 	put(t, name);
 	put(t, "=\"");
-	for (; *value && max; value++, max--) {
+	for (; max && *value; value++, max--) {
 		if (*value == '"' || *value == '\\')
 			*t->at++ = '\\';
 		*t->at++ = *value < ' ' || *value > '~' ? '_' : *value;
@@ -294,12 +294,18 @@ static void put_line(struct text *t, struct metrics *m)
 	}
 }
 
+/* Lines of a stage are not to be parted: what they say was read at once. */
+static bool in_stage(const struct metrics *m)
+{
+	return m->family == FAMILY_STAGES && m->source > 1;
+}
+
 static void step(struct metrics *m)
 {
 	if (m->source > 1 && m->family == FAMILY_BUSY) {
 		if (++m->line < busy_lines(&m->sources[m->source - 2]))
 			return;
-	} else if (m->source > 1 && m->family == FAMILY_STAGES) {
+	} else if (in_stage(m)) {
 		if (++m->line < STAGE_LINES)
 			return;
 		m->line = 0;
@@ -317,6 +323,50 @@ static void step(struct metrics *m)
 void metrics_begin(struct metrics *m, const struct metrics_source *sources, uint32_t count)
 {
 	*m = (struct metrics){ .sources = sources, .count = count };
+}
+
+/* Of other lines about a segment: a counter is a sum over all CPUs, and the caller
+ * has more to do. */
+enum { LINES_MAX = 2048 };
+_Static_assert(LINES_MAX <= METRICS_PIECE && LINES_MAX >= (int)METRICS_LINE, "METRICS_PIECE");
+
+size_t metrics_piece(struct metrics *m, char *to)
+{
+	struct text t = { to };
+	if (m->family == FAMILIES)
+		return 0;
+	if (in_stage(m)) {
+		do {
+			put_line(&t, m);
+			step(m);
+		} while (m->line);
+		return (size_t)(t.at - to);
+	}
+	while (!in_stage(m) && (size_t)(t.at - to) + METRICS_LINE <= LINES_MAX) {
+		put_line(&t, m);
+		step(m);
+	}
+	return (size_t)(t.at - to);
+}
+
+/* stage, line, source, family: 8, 8, 6 and 10 bits. */
+_Static_assert(FAMILIES < 1 << 10 && STAGES < 1 << 8 && IO_THREADS_MAX + CREW_MAX < 1 << 8,
+	       "places");
+
+uint32_t metrics_place(const struct metrics *m)
+{
+	must(m->source < 1 << 6 && !(in_stage(m) && m->line));
+	if (m->family == FAMILIES)
+		return 0;
+	return m->stage << 24 | m->line << 16 | m->source << 10 | m->family;
+}
+
+void metrics_go(struct metrics *m, uint32_t place)
+{
+	m->family = place & 0x3ff;
+	m->source = place >> 10 & 0x3f;
+	m->line = place >> 16 & 0xff;
+	m->stage = place >> 24;
 }
 
 size_t metrics_write(struct metrics *m, char *to, size_t size)

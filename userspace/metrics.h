@@ -6,7 +6,9 @@
  *          answer GET /metrics with it. Pure.
  * Model    metrics_begin, then metrics_write until it says 0. It writes whole
  *          lines into the buffer that it is given and goes on there next time,
- *          so the text need not fit anywhere. Families in a fixed order, HELP
+ *          so the text need not fit anywhere. Or, for many readers who take
+ *          their time: metrics_piece, which a number is enough to go on from, so
+ *          that nothing need be kept of a reader but that. Families in a fixed order, HELP
  *          and TYPE before each: a few gauges, a counter for each name of
  *          STATS_LIST, one histogram with a label for the stage. Each sample
  *          has the label `interface`.
@@ -66,6 +68,15 @@ void metrics_begin(struct metrics *m, const struct metrics_source *sources, uint
  * number of bytes; 0: that was all. */
 size_t metrics_write(struct metrics *m, char *to, size_t size);
 
+/* Write a piece: some lines, or all of one stage of one source. METRICS_PIECE bytes
+ * at most; the number of bytes, 0: that was all. */
+size_t metrics_piece(struct metrics *m, char *to);
+
+/* Where it stands after a piece; 0: at the beginning, or at the end. Begin anew and go
+ * there, and the next piece is the same as it would have been. */
+uint32_t metrics_place(const struct metrics *m);
+void metrics_go(struct metrics *m, uint32_t place);
+
 /* Longest text of one source. Each further one adds less. */
 #define METRICS_SAMPLE_ \
 	(sizeof "{interface=\"\"} 18446744073709551615.000000000\n" + METRICS_NAME * 2)
@@ -73,13 +84,15 @@ size_t metrics_write(struct metrics *m, char *to, size_t size);
 	+sizeof "# HELP saker_" #name "_total " help "\n# TYPE saker_" #name \
 		"_total counter\nsaker_" #name "_total" + \
 		METRICS_SAMPLE_
+#define METRICS_PIECE \
+	((METRICS_LE + 3) * \
+	 (sizeof "saker_stage_seconds_bucket,stage=\"turn_gap\",le=\"0.0000001\"" + \
+	  METRICS_SAMPLE_))
 #define METRICS_MAX \
 	(4096 + \
 	 (IO_THREADS_MAX + CREW_MAX) * \
 		 (sizeof "saker_busy_seconds_total,thread=\"compute\",cpu=\"-2147483648\"" + \
 		  METRICS_SAMPLE_) STATS_LIST(METRICS_COUNTER_) + \
-	 STAGES * (METRICS_LE + 3) * \
-		 (sizeof "saker_stage_seconds_bucket,stage=\"turn_gap\",le=\"0.0000001\"" + \
-		  METRICS_SAMPLE_))
+	 STAGES * METRICS_PIECE)
 
 #endif

@@ -414,6 +414,8 @@ static const struct route {
 			 "GET, HEAD, POST, OPTIONS" },
 	[ROUTE_HEALTHZ] = { "/healthz", 8, M(GET) | M(HEAD_METHOD) | M(OPTIONS),
 			    "GET, HEAD, OPTIONS" },
+	[ROUTE_METRICS] = { "/metrics", 8, M(GET) | M(HEAD_METHOD) | M(OPTIONS),
+			    "GET, HEAD, OPTIONS" },
 	[ROUTE_SERVER] = { "*", 1, M(OPTIONS), "GET, HEAD, POST, OPTIONS" },
 };
 

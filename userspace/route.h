@@ -20,7 +20,14 @@
 #include "lane.h"
 
 /* ROUTE_SERVER is the target "*" of OPTIONS: the server as a whole. */
-enum route_path { ROUTE_COMPUTE, ROUTE_ECHO, ROUTE_HEALTHZ, ROUTE_SERVER, ROUTE_NONE };
+enum route_path {
+	ROUTE_COMPUTE,
+	ROUTE_ECHO,
+	ROUTE_HEALTHZ,
+	ROUTE_METRICS,
+	ROUTE_SERVER,
+	ROUTE_NONE
+};
 
 enum { ROUTE_TOKENS = 16, ROUTE_DETAIL = 96 };
 

@@ -11,7 +11,7 @@ static bool is_reading(const struct session *s)
 /* Has an answer for which there is no room. */
 static bool is_writing(const struct session *s)
 {
-	return s->phase == PHASE_ANSWER || s->phase == PHASE_ECHO;
+	return s->phase >= PHASE_ANSWER && s->phase <= PHASE_METRICS;
 }
 
 static void set_deadline(struct worker *w, uint16_t id, uint64_t now_ns, uint32_t ms)
@@ -67,7 +67,7 @@ void session_end(struct worker *w, uint16_t id)
 {
 	uint8_t phase = w->session[id].phase;
 
-	if (phase >= PHASE_WAIT && phase <= PHASE_ECHO)
+	if (phase >= PHASE_WAIT && phase <= PHASE_METRICS)
 		count(w, STATS_http_aborted);
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);

@@ -136,7 +136,7 @@ static void first_mode(struct starter *st, uint64_t exec_ns)
 	m->max_conns = st->conf->max_conns;
 	m->started_ns = exec_ns;
 	snprintf(m->ifname, sizeof m->ifname, "%s", st->conf->ifname);
-	snprintf(m->program, sizeof m->program, "%s", VERSION);
+	snprintf(m->program, sizeof m->program, "%.*s", (int)sizeof m->program - 1, VERSION);
 	stats_mode_text(st->first_text, sizeof st->first_text, m);
 }
 
@@ -149,7 +149,7 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 	if (!error) {
 		look_for_others(st);
 		first_mode(st, exec_ns);
-		error = threads_start(&st->threads, st->mode.io_cpu, &st->nic, st->first_text);
+		error = threads_start(&st->threads, &st->mode, &st->nic, st->first_text);
 	}
 	st->mode.listening_ns = cpu_now_ns();
 	if (error) {

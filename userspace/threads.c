@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include "calibrate.h"
 #include "cpu.h"
+#include "stats.h"
 #include "threads.h"
 
 int threads_listen(struct threads *th, const struct conf *conf)
@@ -93,7 +94,29 @@ static int make_crew(struct threads *th, unsigned t)
 	return error;
 }
 
-int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic, const char *text)
+static struct metrics_source source_of(const struct threads *th, const struct mode *mode)
+{
+	return (struct metrics_source){
+		.name = th->conf->ifname,
+		.rung = stats_rung_name(mode->rung),
+		.copy = stats_copy_name(mode->copy),
+		.mode = mode,
+	};
+}
+
+/* Of what there is before the maps are. */
+static void early_metrics(const struct threads *th, struct thread *one)
+{
+	struct metrics_source source = source_of(th, &one->early_mode);
+
+	source.counters = &one->early_stats;
+	source.stages = &one->early_stages;
+	source.counter_blocks = source.stage_blocks = 1;
+	worker_set_metrics(one->io.worker, &source, NULL);
+}
+
+int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
+		  const char *text)
 {
 	struct worker_params p = params_of(th->conf, nic);
 	int error = 0;
@@ -108,16 +131,19 @@ int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic,
 
 		one->io.conf = th->conf;
 		one->io.number = t;
-		one->io.cpu = cpu[t];
+		one->io.cpu = mode->io_cpu[t];
 		one->io.all = th->all;
 		one->io.sock = &one->sock;
 		one->io.crew = &one->crew;
 		one->io.now = (struct bypass){ .stats = &one->early_stats,
 					       .stages = &one->early_stages };
+		one->early_mode = *mode;
 		th->all[t] = &one->io;
 		error = make_worker(th, one, p, text);
-		if (!error)
-			error = make_crew(th, t);
+		if (error)
+			break;
+		early_metrics(th, one);
+		error = make_crew(th, t);
 	}
 	/* Each one looks at all. */
 	for (unsigned t = 0; t < th->count && !error; t++) {
@@ -143,6 +169,12 @@ void threads_give(struct threads *th, struct steer *steer, const char *text)
 		b->heard = t ? &th->one[t].heard : NULL;
 		b->tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL;
 		b->text = text;
+		b->metrics = source_of(th, steer->mode);
+		b->metrics.counters = steer->counters;
+		b->metrics.counter_blocks = steer->counter_blocks;
+		b->metrics.stages = steer->stages;
+		b->metrics.stage_blocks = steer->stage_blocks;
+		b->hearts = steer->live;
 		iothread_give(&th->one[t].io, b);
 	}
 }

@@ -35,9 +35,10 @@ struct thread {
 	struct bypass bypass;
 	struct spsc heard; /* what the thread before this one was told by routers */
 	struct icmp_event heard_record[RELAY_RECORDS];
-	/* where it counts until the maps are there */
+	/* where it counts until the maps are there, and what /metrics shows of that time */
 	struct stats_block early_stats;
 	struct stage_block early_stages;
+	struct mode early_mode;
 } __attribute__((aligned(64)));
 
 struct threads {
@@ -51,8 +52,9 @@ struct threads {
 
 int threads_listen(struct threads *th, const struct conf *conf);
 
-/* text: the mode, for /healthz; it stays where it is. */
-int threads_start(struct threads *th, const int32_t *cpu, const struct nic *nic, const char *text);
+/* On the CPUs of mode. text: the mode, for /healthz; it stays where it is. */
+int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
+		  const char *text);
 
 /* Each one's share of the maps, and its rings, if there are any. They have taken
  * them when it returns. */

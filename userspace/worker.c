@@ -72,6 +72,22 @@ static void free_socks(struct worker *w)
 	}
 }
 
+static struct metrics_source own_source(const struct worker_params *p)
+{
+	static const struct mode no_mode;
+
+	return (struct metrics_source){
+		.name = "",
+		.rung = "none",
+		.copy = "none",
+		.mode = &no_mode,
+		.counters = p->stats,
+		.counter_blocks = 1,
+		.stages = p->stages,
+		.stage_blocks = 1,
+	};
+}
+
 struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t now_ns)
 {
 	struct layout l = layout_of(p);
@@ -93,6 +109,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	for (int i = 0; i < LINES; i++)
 		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
 	free_socks(w);
+	w->source = own_source(p);
 	w->mode = "starting";
 	http_date(0, w->date);
 	return w;
@@ -102,8 +119,19 @@ void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage
 {
 	memcpy(stats, w->p.stats, sizeof *stats);
 	memcpy(stages, w->p.stages, sizeof *stages);
+	if (w->source.counters == w->p.stats)
+		w->source.counters = stats;
+	if (w->source.stages == w->p.stages)
+		w->source.stages = stages;
 	w->p.stats = stats;
 	w->p.stages = stages;
+}
+
+void worker_set_metrics(struct worker *w, const struct metrics_source *source,
+			const struct steer_live *live)
+{
+	w->source = *source;
+	w->live = live;
 }
 
 void worker_set_date(struct worker *w, uint64_t unix_s)

@@ -34,6 +34,7 @@
 #include "hop.h"
 #include "lane.h"
 #include "limits.h"
+#include "metrics.h"
 
 struct worker_params {
 	unsigned max_conns;  /* over frames: ids 0 ... max_conns-1 */
@@ -66,6 +67,12 @@ void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage
 /* Wall clock for Date, and the mode that /healthz tells; both may change. */
 void worker_set_date(struct worker *w, uint64_t unix_s);
 void worker_set_mode(struct worker *w, const char *mode); /* kept by reference */
+
+/* What /metrics shows; until this is called, this worker's blocks. What it points to
+ * stays; now_ns and heartbeat_ns are filled in for each answer, from live or, if that
+ * is NULL, with none. */
+void worker_set_metrics(struct worker *w, const struct metrics_source *source,
+			const struct steer_live *live);
 
 /* From now on the cores at the other end of these hops compute. */
 void worker_crew(struct worker *w, struct hop *const *hop, unsigned n);

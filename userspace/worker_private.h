@@ -7,7 +7,7 @@
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
- *              \______________________ ECHO __/
+ *              \____________ ECHO or METRICS _/
  */
 #ifndef WORKER_PRIVATE_H
 #define WORKER_PRIVATE_H
@@ -30,6 +30,7 @@ enum session_phase {
 	PHASE_LANE,
 	PHASE_ANSWER,  /* a result, for room in the output */
 	PHASE_ECHO,    /* a body, the first bytes of `in`, for the same */
+	PHASE_METRICS, /* the rest of /metrics, for the same, piece by piece */
 	PHASE_CLOSING, /* nothing more will be written; what comes is discarded */
 };
 
@@ -62,7 +63,8 @@ struct session {
 	/* bytes of the body in PHASE_ECHO; what progress is measured from: bytes of
 	 * body that had come, or of answer that had not left, when the deadline was set */
 	uint32_t echo_len, mark;
-	uint16_t job; /* the roster's handle, in PHASE_LANE */
+	uint32_t place; /* in the text, in PHASE_METRICS */
+	uint16_t job;   /* the roster's handle, in PHASE_LANE */
 	uint16_t next[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
@@ -94,6 +96,8 @@ struct worker {
 	uint64_t slice_ns;     /* what the last worker_compute should take; 0: nothing ran */
 	uint64_t compute_ns;   /* when it began */
 	uint64_t unix_s;
+	struct metrics_source source;  /* of /metrics */
+	const struct steer_live *live; /* its heartbeats; NULL: none */
 	const char *mode;
 	char date[HTTP_DATE_LEN + 1];
 };

@@ -118,6 +118,32 @@ static void test_echo(void)
 	ok(strstr(answer, "Server-Timing: steer;dur=18446744073709.552, parse;dur="), "(of all)");
 }
 
+static void test_stream(void)
+{
+	struct http_reply r = plain;
+	uint8_t *to = (uint8_t *)answer;
+
+	fresh();
+	is_str(sealed(http_write_stream(to, &r, "text/plain; version=0.0.4")),
+	       "HTTP/1.1 200 OK\r\nDate: " DATE "\r\nContent-Type: text/plain; version=0.0.4\r\n"
+	       "Transfer-Encoding: chunked\r\n\r\n",
+	       "a body of unknown length comes in chunks");
+	r.minor = 0;
+	r.keep_alive = false;
+	fresh();
+	is_str(sealed(http_write_stream(to, &r, "a/b")),
+	       "HTTP/1.1 200 OK\r\nDate: " DATE
+	       "\r\nContent-Type: a/b\r\nConnection: close\r\n\r\n",
+	       "for HTTP/1.0 it ends with the connection");
+	fresh();
+	memset(answer + HTTP_CHUNK_FRONT, 'x', 300);
+	const char *got = sealed(http_write_chunk(to, 300));
+	ok(!strncmp(got, "012c\r\nxxx", 9) && strlen(got) == 308 && !strcmp(got + 305, "x\r\n"),
+	   "a chunk around its bytes");
+	fresh();
+	is_str(sealed(http_write_chunk(to, 0)), "0000\r\n\r\n", "the last one");
+}
+
 static void test_timing(void)
 {
 	static const struct {
@@ -263,6 +289,7 @@ int main(void)
 	test_hash();
 	test_cache();
 	test_echo();
+	test_stream();
 	test_timing();
 	test_connection();
 	test_faults();

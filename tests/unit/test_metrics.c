@@ -146,6 +146,38 @@ static void test_pieces(void)
 	is(wrong, 0, "pieces of any size make the same text");
 }
 
+/* A text that many take in turn, of which nothing is kept but a place. */
+static void test_places(void)
+{
+	struct metrics_source two[2] = { source("eth0"), source("eth1") };
+	size_t length = 0, got, longest = 0;
+	uint32_t place = 0, count = 0, parted = 0;
+	write_all(whole, two, 2, sizeof whole);
+	do {
+		struct metrics m;
+		memset(&m, 0xaa, sizeof m);
+		metrics_begin(&m, two, 2);
+		metrics_go(&m, place);
+		got = metrics_piece(&m, pieces + length);
+		place = metrics_place(&m);
+		length += got;
+		longest = got > longest ? got : longest;
+		parted += pieces[length - 1] != '\n';
+		count++;
+	} while (place && count < 1000);
+	pieces[length] = 0;
+	is_str(pieces, whole, "pieces that begin at a place make the same text");
+	is(parted, 0, "of whole lines");
+	ok(count > 2 * STAGES, "%u pieces, a stage of a source each", count);
+	ok(longest <= METRICS_PIECE, "none is longer than METRICS_PIECE");
+	struct metrics m;
+	metrics_begin(&m, two, 2);
+	for (got = 0; metrics_piece(&m, pieces); got++)
+		;
+	is(got, count, "as many without looking at the place");
+	is(metrics_place(&m), 0, "which is the beginning again at the end");
+}
+
 /* Every number as long as it can be, a name that is cut and escaped. */
 static void test_longest(void)
 {
@@ -168,6 +200,13 @@ static void test_longest(void)
 	one = write_all(whole, s, 1, sizeof whole);
 	ok(one < METRICS_MAX, "%zu bytes at the longest, METRICS_MAX is %zu", one,
 	   (size_t)METRICS_MAX);
+	struct metrics m;
+	size_t piece = 0, got;
+	metrics_begin(&m, s, 1);
+	while ((got = metrics_piece(&m, pieces)))
+		piece = got > piece ? got : piece;
+	ok(piece <= METRICS_PIECE && piece > METRICS_PIECE / 2,
+	   "%zu bytes the longest piece, METRICS_PIECE is %zu", piece, (size_t)METRICS_PIECE);
 	ok(one > METRICS_MAX / 2, "which is not far from the truth");
 	ok(write_all(whole, s, 2, sizeof whole) < 2 * METRICS_MAX, "two are below twice that");
 	memset(counters, 0, sizeof counters);
@@ -220,6 +259,7 @@ int main(void)
 	test_lines();
 	test_order();
 	test_pieces();
+	test_places();
 	test_longest();
 	test_bounds();
 	return done();

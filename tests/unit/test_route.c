@@ -80,6 +80,11 @@ static void test_paths(void)
 		{ "HEAD", "/healthz", HTTP_none, ROUTE_HEALTHZ },
 		{ "OPTIONS", "/healthz", HTTP_none, ROUTE_HEALTHZ },
 		{ "POST", "/healthz", HTTP_bad_method, 0 },
+		{ "GET", "/metrics", HTTP_none, ROUTE_METRICS },
+		{ "HEAD", "/metrics?name[]=x", HTTP_none, ROUTE_METRICS },
+		{ "OPTIONS", "/metrics", HTTP_none, ROUTE_METRICS },
+		{ "POST", "/metrics", HTTP_bad_method, 0 },
+		{ "GET", "/metrics/", HTTP_not_found, 0 },
 		{ "OPTIONS", "*", HTTP_none, ROUTE_SERVER },
 		{ "OPTIONS", "http://b", HTTP_none, ROUTE_SERVER },
 		{ "OPTIONS", "http://b/", HTTP_not_found, 0 },
@@ -116,6 +121,7 @@ static void test_paths(void)
 	is_str(route_allow(ROUTE_COMPUTE), "GET, HEAD, POST, OPTIONS", "what /compute allows");
 	is_str(route_allow(ROUTE_ECHO), "GET, HEAD, POST, OPTIONS", "what /echo allows");
 	is_str(route_allow(ROUTE_HEALTHZ), "GET, HEAD, OPTIONS", "what /healthz allows");
+	is_str(route_allow(ROUTE_METRICS), "GET, HEAD, OPTIONS", "what /metrics allows");
 	is_str(route_allow(ROUTE_SERVER), "GET, HEAD, POST, OPTIONS", "what the server allows");
 }
 

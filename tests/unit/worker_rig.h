@@ -20,7 +20,9 @@ static struct stats_block stats;
 static struct stage_block stages;
 static struct worker *w;
 static uint64_t now;
-static uint64_t stamp_ns; /* of the frames that come; 0: none */
+/* Of the frames that come: XDP's stamp, 0 for none, and the client's window. */
+static uint64_t stamp_ns;
+static uint16_t window;
 
 static const struct worker_params usual = {
 	.max_conns = CONNS,
@@ -48,6 +50,7 @@ static inline void start_with(struct worker_params p)
 	memset(&stats, 0, sizeof stats);
 	memset(&stages, 0, sizeof stages);
 	stamp_ns = 0;
+	window = 65535;
 	now = NS_PER_S;
 	w = worker_init((void *)round_up((uintptr_t)memory, 64), &p, now);
 }
@@ -147,7 +150,7 @@ static inline void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ac
 		.seq = seq,
 		.ack = ack,
 		.flags = flags,
-		.window = 65535,
+		.window = window,
 		.wscale = PKT_NO_SCALE,
 		.mss = flags & WIRE_SYN ? 1460 : 0,
 		.data = (const uint8_t *)data,
