@@ -65,11 +65,11 @@ PURE := buf spsc siphash cache wheel \
         pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
-        session answer worker \
-        metrics
+        session answer note worker \
+        metrics accesslog
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer nic cpu conf \
-        stats table calibrate crew \
+        stats table calibrate crew logger \
         iothread threads starter main
 
 TOOLS := saker-stat
@@ -147,7 +147,7 @@ $(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^)
 
-$B/test_crew: $B/cpu.o
+$B/test_crew $B/test_logger: $B/cpu.o
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
 	$(call say,CC,$<)

@@ -276,6 +276,9 @@ struct mode {
 	X(http_idle_evicted, "idle connections reset: the table was full and another client came") \
 	X(http_send_timeouts, \
 	  "connections reset: the answer was taken neither in time nor at the least rate") \
+	/* --access-log */ \
+	X(http_log_lost, "lines of --access-log lost: their writer was behind") \
+	X(http_log_unwritten, "lines of --access-log that could not be written (disk full ...)") \
 	/* result cache (--cache) */ \
 	X(http_cache_hits, "requests whose result was in the cache") \
 	X(http_cache_misses, "requests whose result was not") \

@@ -185,6 +185,12 @@ rejects stat-group no-such-group 'no such group'
 rejects stat-group '' 'wanted 1 ... 32 characters'
 rejects stat-group 4294967295 'wanted a whole number, 0 ... 4294967294'
 rejects stat-group 12x 'wanted a whole number'
+takes access-log=/var/log/x 'access-log = /var/log/x'
+takes access-log=- 'access-log = -'
+rejects access-log '' 'wanted 1 ... 255 characters'
+check
+! grep -q 'access-log' "$dir/out"
+result $? 'no access log when none is given'
 
 # --- the interface --------------------------------------------------------------
 run --check
@@ -240,7 +246,7 @@ for order in first last; do
 	result $? "the command line wins over the file (given $order); its addresses replace the file's"
 done
 
-check --port=82 --slice-us=70 --io-cpu=3,1-2 --compute-cpus=0 --pin-dir=/sys/fs/bpf/y --addr=2001:db8::1
+check --port=82 --slice-us=70 --io-cpu=3,1-2 --compute-cpus=0 --pin-dir=/sys/fs/bpf/y --access-log=/x/y --addr=2001:db8::1
 cp "$dir/out" "$dir/conf"
 run --check --config="$dir/conf"
 [ $status = 0 ] && cmp -s "$dir/conf" "$dir/out"

@@ -8,13 +8,11 @@ uint8_t *answer_room(struct worker *w, uint16_t id)
 	return buf_reserve(&w->pool, &w->out[id], HTTP_ANSWER_MAX);
 }
 
-/* Has the request had this stage? Where clocks disagree nothing is told of it. */
+/* Has the request had this stage? */
 static uint8_t stage_of(uint64_t from_ns, uint64_t to_ns, enum http_timed which, uint64_t *ns)
 {
-	if (!from_ns || to_ns < from_ns)
-		return 0;
-	*ns = to_ns - from_ns;
-	return (uint8_t)which;
+	*ns = span_ns(from_ns, to_ns);
+	return *ns == SPAN_NONE ? 0 : (uint8_t)which;
 }
 
 static struct http_reply reply_to(const struct worker *w, const struct session *s)
@@ -50,10 +48,13 @@ void answer_continue(struct worker *w, uint16_t id)
 }
 
 /* A whole answer of n bytes has been written; on to the next request, or the end. */
-static void answered(struct worker *w, uint16_t id, size_t n, bool keep_alive, uint64_t now_ns)
+static void answered(struct worker *w, uint16_t id, unsigned status, size_t n, bool keep_alive,
+		     uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
 
+	if (unlikely(w->note))
+		note_end(w, id, status, now_ns);
 	if (!s->unsent) {
 		s->unsent = true;
 		s->sent_result_ns = now_ns;
@@ -82,8 +83,9 @@ void answer_refuse(struct worker *w, uint16_t id, enum http_fault fault, const c
 
 	r.keep_alive = r.keep_alive && keep;
 	count(w, fault_counter[fault]);
-	answered(w, id, http_write_fault(answer_room(w, id), &r, fault, allow, detail),
-		 r.keep_alive, now_ns);
+	answered(w, id, http_status(fault),
+		 http_write_fault(answer_room(w, id), &r, fault, allow, detail), r.keep_alive,
+		 now_ns);
 }
 
 /* On to what was pipelined; or, behind the peer's FIN, ours along with the answer. */
@@ -110,7 +112,7 @@ static void answer_hash(struct worker *w, uint16_t id, uint8_t *to, uint64_t now
 	n = http_write_hash(to, &r, lane_alg_name(ask->alg), lane_alg_bits(ask->alg), ask->n,
 			    ask->seed, s->hash, ask->as_text);
 	count(w, STATS_http_ok);
-	answered(w, id, n, r.keep_alive, now_ns);
+	answered(w, id, 200, n, r.keep_alive, now_ns);
 }
 
 static struct cache_key cache_key_of(const struct route_ask *ask)
@@ -177,10 +179,12 @@ void answer_busy(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_n
 	r = reply_to(w, s);
 	s->phase = PHASE_ANSWER; /* it waits no more */
 	if (!to) {               /* neither lane nor buffer: it has to go, unanswered */
+		if (unlikely(w->note))
+			note_end(w, id, 0, now_ns);
 		session_close(w, id, now_ns);
 		return;
 	}
-	answered(w, id, http_write_busy(to, &r, wait_ns), r.keep_alive, now_ns);
+	answered(w, id, 503, http_write_busy(to, &r, wait_ns), r.keep_alive, now_ns);
 	after_answer(w, id, now_ns);
 }
 
@@ -220,7 +224,7 @@ static void answer_metrics(struct worker *w, uint16_t id, uint8_t *to, uint64_t 
 	n = http_write_stream(to, &r, "text/plain; version=0.0.4; charset=utf-8");
 	if (r.head_only) {
 		count(w, STATS_http_ok);
-		answered(w, id, n, r.keep_alive, now_ns);
+		answered(w, id, 200, n, r.keep_alive, now_ns);
 		return;
 	}
 	wrote(w, id, n);
@@ -233,9 +237,11 @@ void answer_request(struct worker *w, uint16_t id, uint64_t now_ns)
 	struct session *s = &w->session[id];
 	struct http_reply r = reply_to(w, s);
 	uint8_t *to = answer_room(w, id);
+	unsigned status = 200;
 	size_t n;
 
 	if (s->head.method == HTTP_OPTIONS) {
+		status = 204;
 		n = http_write_allow(to, &r, route_allow(s->ask.path));
 	} else if (s->ask.path == ROUTE_HEALTHZ) {
 		n = write_health(w, &r, to);
@@ -252,7 +258,7 @@ void answer_request(struct worker *w, uint16_t id, uint64_t now_ns)
 		return;
 	}
 	count(w, STATS_http_ok);
-	answered(w, id, n, r.keep_alive, now_ns);
+	answered(w, id, status, n, r.keep_alive, now_ns);
 }
 
 /* --- /echo ---------------------------------------------------------------------------------- */
@@ -270,7 +276,7 @@ bool answer_echo(struct worker *w, uint16_t id, const uint8_t *body, size_t len,
 	head = http_write_echo(to, &r, len);
 	memcpy(to + head, body, len);
 	count(w, STATS_http_ok);
-	answered(w, id, head + len, r.keep_alive, now_ns);
+	answered(w, id, 200, head + len, r.keep_alive, now_ns);
 	return true;
 }
 
@@ -290,7 +296,7 @@ static bool echo_give(struct worker *w, uint16_t id, uint64_t now_ns)
 		return false;
 	memcpy(to, head, len);
 	count(w, STATS_http_ok);
-	answered(w, id, len + body, r.keep_alive, now_ns);
+	answered(w, id, 200, len + body, r.keep_alive, now_ns);
 	return true;
 }
 
@@ -364,7 +370,7 @@ static void metrics_again(struct worker *w, uint16_t id, uint64_t now_ns)
 		return;
 	}
 	count(w, STATS_http_ok);
-	answered(w, id, n, s->head.keep_alive && !w->draining, now_ns);
+	answered(w, id, 200, n, s->head.keep_alive && !w->draining, now_ns);
 	after_answer(w, id, now_ns);
 }
 

@@ -58,6 +58,7 @@ enum {
 	KEY_FOR,
 	KEY_PIN_DIR,
 	KEY_STAT_GROUP,
+	KEY_ACCESS_LOG,
 	KEY_CONFIG,
 	KEY_CHECK,
 	KEY_CALIBRATE,
@@ -108,6 +109,8 @@ static const struct argp_option options[] = {
 	  "where to pin the maps (default /sys/fs/bpf/saker/IFACE)", 4 },
 	{ "stat-group", KEY_STAT_GROUP, "GROUP", 0,
 	  "let this group read the maps: saker-stat without root (default: root only)", 4 },
+	{ "access-log", KEY_ACCESS_LOG, "FILE", 0,
+	  "append a line for each request; - is standard output (default: none)", 4 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "read settings, NAME = VALUE a line; the command line wins", 4 },
 	{ "check", KEY_CHECK, NULL, 0, "print the settings, as a config file, and end", 4 },
@@ -316,6 +319,7 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_CHECK: c->check = flag(g); break;
 	case KEY_CALIBRATE: c->calibrate = flag(g); break;
 	case KEY_QUIET: c->quiet = flag(g); break;
+	case KEY_ACCESS_LOG: text(g, c->access_log, sizeof c->access_log); break;
 	case KEY_PIN_DIR:
 		text(g, c->pin_dir, sizeof c->pin_dir);
 		if (*c->pin_dir != '/')
@@ -573,5 +577,7 @@ void conf_print(const struct conf *c)
 		printf("pin-dir = %s\n", c->pin_dir);
 	if (*c->stat_group)
 		printf("stat-group = %s\n", c->stat_group);
+	if (*c->access_log)
+		printf("access-log = %s\n", c->access_log);
 	printf("quiet = %s\n", c->quiet ? "yes" : "no");
 }

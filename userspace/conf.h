@@ -50,9 +50,10 @@ struct conf {
 	char pin_dir[CONF_PATH];     /* "": the default of stats_pin_dir */
 	char stat_group[CONF_GROUP]; /* --stat-group as it was given; "": root only */
 	gid_t stat_gid;
-	bool check;     /* --check: validate and exit */
-	bool calibrate; /* --calibrate: measure and exit; without an interface */
-	bool quiet;     /* -q */
+	char access_log[CONF_PATH]; /* "": none; "-": standard output */
+	bool check;                 /* --check: validate and exit */
+	bool calibrate;             /* --calibrate: measure and exit; without an interface */
+	bool quiet;                 /* -q */
 };
 
 static inline unsigned conf_io_threads(const struct conf *c)

@@ -86,6 +86,8 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	worker_publish(io->worker);
 	publish_lost(io);
+	if (io->log)
+		io->now.stats->http_log_unwritten = logger_unwritten(io->log);
 	if (io->now.rings)
 		watch_tx(io, now_ns);
 	if (io->draining && !worker_live(io->worker))

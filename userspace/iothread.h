@@ -40,6 +40,7 @@
 #include "conf.h"
 #include "crew.h"
 #include "icmp.h"
+#include "logger.h"
 #include "ring.h"
 #include "sock.h"
 #include "spsc.h"
@@ -71,7 +72,8 @@ struct iothread {
 	struct iothread *const *all; /* conf_io_threads of them, this one too */
 	struct sock *sock;
 	struct worker *worker;
-	struct crew *crew; /* perhaps of no cores */
+	struct crew *crew;        /* perhaps of no cores */
+	const struct logger *log; /* thread 0 tells what it could not write; NULL: no log */
 	pthread_t thread;
 
 	struct bypass *_Atomic bypass;

@@ -67,8 +67,11 @@ void session_end(struct worker *w, uint16_t id)
 {
 	uint8_t phase = w->session[id].phase;
 
-	if (phase >= PHASE_WAIT && phase <= PHASE_METRICS)
+	if (phase >= PHASE_WAIT && phase <= PHASE_METRICS) {
 		count(w, STATS_http_aborted);
+		if (unlikely(w->note))
+			note_end(w, id, 0, 0);
+	}
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);
 	w->session[id].phase = PHASE_FREE;
@@ -177,6 +180,8 @@ static bool read_head(struct worker *w, uint16_t id, struct reading *in, uint64_
 		s->request_begun = true;
 		return false;
 	}
+	if (unlikely(w->note))
+		note_head(w, id, bytes);
 	if (step == HTTP_BAD) {
 		answer_refuse(w, id, s->head.fault, "", false, now_ns);
 		return false;

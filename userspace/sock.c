@@ -161,13 +161,30 @@ static void drop(struct sock *s, struct worker *w, struct stats_block *stats, ui
 	worker_gone(w, id);
 }
 
+/* The peer, for the log; an IPv4 socket's as an IPv6 one has it. */
+static void tell_peer(struct worker *w, uint16_t id, const struct sockaddr_in6 *from)
+{
+	const struct sockaddr_in *from4 = (const struct sockaddr_in *)from;
+	struct in6_addr mapped = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+
+	if (from->sin6_family == AF_INET6) {
+		worker_peer(w, id, from->sin6_addr.s6_addr, ntohs(from->sin6_port));
+	} else {
+		memcpy(mapped.s6_addr + 12, &from4->sin_addr, 4);
+		worker_peer(w, id, mapped.s6_addr, ntohs(from4->sin_port));
+	}
+}
+
 static void take_new(struct sock *s, struct worker *w, struct stats_block *stats, int listen_fd)
 {
 	int yes = 1;
 
 	/* A few: frames and other connections wait meanwhile. */
 	for (int i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_in6 from = { 0 };
+		socklen_t size = sizeof from;
+		int fd = accept4(listen_fd, (struct sockaddr *)&from, &size,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 		uint16_t id;
 
 		if (fd < 0)
@@ -178,6 +195,7 @@ static void take_new(struct sock *s, struct worker *w, struct stats_block *stats
 			close(fd);
 			continue;
 		}
+		tell_peer(w, id, &from);
 		/* Answers are whole when they are written: nothing to wait for. */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 		stats->sock_accepted++;

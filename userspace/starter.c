@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cpu.h"
+#include "logger.h"
 #include "nic.h"
 #include "ring.h"
 #include "starter.h"
@@ -20,6 +21,7 @@ struct starter {
 	const struct conf *conf;
 	struct nic nic;
 	struct threads threads;
+	struct logger log;
 	bool maps; /* steer is open */
 	struct steer steer;
 	struct ring ring[QUEUES_MAX];
@@ -151,9 +153,12 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 		first_mode(st, exec_ns);
 		error = threads_start(&st->threads, &st->mode, &st->nic, st->first_text);
 	}
+	if (!error && st->threads.log)
+		error = logger_start(&st->log, &st->mode);
 	st->mode.listening_ns = cpu_now_ns();
 	if (error) {
 		threads_stop(&st->threads);
+		logger_stop(&st->log);
 		threads_close(&st->threads);
 	}
 	return error;
@@ -479,12 +484,22 @@ static void undo(struct starter *st)
 		steer_detach(&st->steer);
 	}
 	threads_stop(&st->threads);
+	logger_stop(&st->log);
 	summarize(st);
 	set_state(st, STATE_stopped);
 	close_rings(st);
 	if (st->maps)
 		steer_close(&st->steer);
 	threads_close(&st->threads);
+}
+
+/* Before there is anybody whom it would tell of. */
+static int open_log(struct starter *st)
+{
+	if (!*st->conf->access_log)
+		return 0;
+	st->threads.log = &st->log;
+	return logger_open(&st->log, st->conf->access_log);
 }
 
 static int run(struct starter *st, uint64_t exec_ns)
@@ -499,6 +514,8 @@ static int run(struct starter *st, uint64_t exec_ns)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	error = nic_ask(&st->nic, st->conf->ifname);
+	if (!error)
+		error = open_log(st);
 	if (!error)
 		error = start_sockets(st, exec_ns);
 	if (error)

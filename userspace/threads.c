@@ -52,6 +52,13 @@ static int make_worker(const struct threads *th, struct thread *one, struct work
 
 	p.stats = &one->early_stats;
 	p.stages = &one->early_stages;
+	if (th->log && !(p.log = logger_ring(th->log))) {
+		int error = -errno;
+
+		fprintf(stderr, "saker: %s: no memory for the access log: %s\n", th->conf->ifname,
+			strerror(-error));
+		return error;
+	}
 	one->worker_len = worker_footprint(&p);
 	memory = cpu_pages(one->worker_len, &locked);
 	if (!memory) {
@@ -135,6 +142,7 @@ int threads_start(struct threads *th, const struct mode *mode, const struct nic 
 		one->io.all = th->all;
 		one->io.sock = &one->sock;
 		one->io.crew = &one->crew;
+		one->io.log = t ? NULL : th->log;
 		one->io.now = (struct bypass){ .stats = &one->early_stats,
 					       .stages = &one->early_stages };
 		one->early_mode = *mode;

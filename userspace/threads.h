@@ -21,6 +21,7 @@
 #include "conf.h"
 #include "crew.h"
 #include "iothread.h"
+#include "logger.h"
 #include "nic.h"
 #include "steer.h"
 
@@ -43,6 +44,7 @@ struct thread {
 
 struct threads {
 	const struct conf *conf;
+	struct logger *log; /* by the starter, before threads_start; NULL: none */
 	unsigned count;
 	unsigned listening, running;              /* so many of them */
 	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */

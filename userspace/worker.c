@@ -38,7 +38,7 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 }
 
 struct layout {
-	size_t session, out, entries, roster, tcp, cache, pool, end;
+	size_t session, note, out, entries, roster, tcp, cache, pool, end;
 };
 
 static struct layout layout_of(const struct worker_params *p)
@@ -48,7 +48,8 @@ static struct layout layout_of(const struct worker_params *p)
 	struct layout l;
 
 	l.session = round_up(sizeof(struct worker), 64);
-	l.out = l.session + round_up(n * sizeof(struct session), 64);
+	l.note = l.session + round_up(n * sizeof(struct session), 64);
+	l.out = l.note + (p->log ? round_up(n * sizeof(struct accesslog_record), 64) : 0);
 	l.entries = l.out + round_up(n * sizeof(struct buf), 64);
 	l.roster = l.entries + round_up(n * sizeof(struct wheel_entry), 64);
 	l.tcp = l.roster + round_up(roster_footprint(), 64);
@@ -99,6 +100,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->p = *p;
 	w->sessions = p->max_conns + p->max_socks;
 	w->session = (struct session *)(base + l.session);
+	w->note = p->log ? (struct accesslog_record *)(base + l.note) : NULL;
 	w->out = (struct buf *)(base + l.out);
 	w->roster = roster_init(base + l.roster, p->lanes, p->features);
 	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
@@ -284,8 +286,11 @@ void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_n
 	verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
 	if (unlikely(verdict == TCP_table_full) && evict_idle(w, now_ns))
 		verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
-	if (ev.opened)
+	if (ev.opened) {
 		session_open(w, ev.slot, now_ns);
+		if (unlikely(w->note))
+			note_peer(w, ev.slot, seg.flow.remote, seg.flow.remote_port);
+	}
 	if (ev.rtt_ns)
 		record(w, STAGE_rtt, 0, ev.rtt_ns);
 	if (ev.gone)
@@ -552,6 +557,12 @@ uint16_t worker_open(struct worker *w, uint64_t now_ns)
 	w->socks++;
 	session_open(w, id, now_ns);
 	return id;
+}
+
+void worker_peer(struct worker *w, uint16_t id, const uint8_t peer[16], uint16_t port)
+{
+	if (w->note)
+		note_peer(w, id, peer, port);
 }
 
 void worker_gone(struct worker *w, uint16_t id)

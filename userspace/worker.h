@@ -35,6 +35,7 @@
 #include "lane.h"
 #include "limits.h"
 #include "metrics.h"
+#include "spsc.h"
 
 struct worker_params {
 	unsigned max_conns;  /* over frames: ids 0 ... max_conns-1 */
@@ -51,6 +52,9 @@ struct worker_params {
 	uint32_t header_timeout_ms, body_timeout_ms, idle_timeout_ms;
 	struct stats_block *stats;
 	struct stage_block *stages;
+	/* A struct accesslog_record of each request goes here; a full ring loses it,
+	 * counted. NULL: none, and no memory for them. */
+	struct spsc *log;
 };
 
 enum { WORKER_NONE = 0xffff };
@@ -114,6 +118,8 @@ void worker_publish(struct worker *w);
 
 /* A free id for a new one, or WORKER_NONE when all are taken. */
 uint16_t worker_open(struct worker *w, uint64_t now_ns);
+/* Who it is, for the log: IPv4 as ::ffff:a.b.c.d. */
+void worker_peer(struct worker *w, uint16_t id, const uint8_t peer[16], uint16_t port);
 /* Where the next bytes shall be read to: *n of them at most. NULL when there is
  * no room now: stop reading until worker_ready names the id. */
 uint8_t *worker_room(struct worker *w, uint16_t id, size_t *n);

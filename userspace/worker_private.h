@@ -12,6 +12,7 @@
 #ifndef WORKER_PRIVATE_H
 #define WORKER_PRIVATE_H
 
+#include "accesslog.h"
 #include "cache.h"
 #include "hist.h"
 #include "http.h"
@@ -84,7 +85,8 @@ struct worker {
 	struct buf_pool pool;
 	struct buf *out; /* one for each session; tcp drops from its own */
 	struct session *session;
-	struct wheel wheel; /* one deadline for each session */
+	struct accesslog_record *note; /* one for each session; NULL: there is no log */
+	struct wheel wheel;            /* one deadline for each session */
 	struct line line[LINES];
 	uint16_t sock_free; /* list through next[LINE_SOCK] */
 	unsigned socks;
@@ -121,6 +123,14 @@ static inline void record(struct worker *w, enum stage stage, uint64_t from_ns, 
 		hist_record((struct hist *)w->p.stages + stage, to_ns - from_ns);
 }
 
+/* From one stamp to the next. SPAN_NONE: there is one of them only, or their clocks
+ * disagree. */
+#define SPAN_NONE UINT64_MAX
+static inline uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns && to_ns >= from_ns ? to_ns - from_ns : SPAN_NONE;
+}
+
 /* Between requests: nothing was asked that is not answered. */
 static inline bool session_is_idle(const struct worker *w, uint16_t id)
 {
@@ -149,6 +159,13 @@ void session_close(struct worker *w, uint16_t id, uint64_t now_ns);
 void session_next(struct worker *w, uint16_t id, uint64_t now_ns);
 /* Nothing happens until the peer takes what is in the output, or asks again. */
 void session_await(struct worker *w, uint16_t id, uint64_t now_ns);
+
+/* --- note.c: only where w->note is there --- */
+void note_peer(struct worker *w, uint16_t id, const uint8_t peer[16], uint16_t port);
+/* The head is whole, or refused. */
+void note_head(struct worker *w, uint16_t id, const uint8_t *bytes);
+/* The request is done with. 0: without an answer. */
+void note_end(struct worker *w, uint16_t id, unsigned status, uint64_t now_ns);
 
 /* --- answer.c --- */
 /* Room for a short answer, or NULL; those below that say so need it. */

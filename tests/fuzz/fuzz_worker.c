@@ -5,16 +5,19 @@
  * belongs to it: a segment with bytes of the input as data, in order or not,
  * an ACK of what was seen or not, a FIN, a RST, time. Invariants: worker_check
  * after each step; frames are valid and go to a client; a RST is not answered by
- * one; no more is acknowledged than was sent, nor named in SACK blocks.
+ * one; no more is acknowledged than was sent, nor named in SACK blocks; the access log
+ * has a line of printable ASCII for each request that is counted.
  */
+#include "accesslog.h"
 #include "pkt.h"
+#include "spsc.h"
 #include "tap.h"
 #include "wire.h"
 #include "worker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200 };
+enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200, RECORDS = 64 };
 
 struct client {
 	bool open;
@@ -28,6 +31,9 @@ static struct {
 	uint64_t now_ns;
 	struct client client[CLIENTS];
 	bool said_rst;
+	struct spsc log;
+	uint8_t records[RECORDS * sizeof(struct accesslog_record)] __attribute__((aligned(64)));
+	uint64_t lines;
 } rig;
 
 static void start(void)
@@ -49,6 +55,7 @@ static void start(void)
 		.idle_timeout_ms = 5000,
 		.stats = &rig.stats,
 		.stages = &rig.stages,
+		.log = &rig.log,
 	};
 
 	if (!memory) {
@@ -58,6 +65,7 @@ static void start(void)
 	memset(memory, 0, size);
 	memset(&rig, 0, sizeof rig);
 	rig.now_ns = NS_PER_S;
+	spsc_init(&rig.log, rig.records, RECORDS, sizeof(struct accesslog_record));
 	rig.worker = worker_init(memory, &p, rig.now_ns);
 }
 
@@ -83,6 +91,26 @@ static void heard(const uint8_t *frame, size_t len)
 		c->rcv_nxt += pkt_span(&s);
 }
 
+static void read_log(void)
+{
+	uint64_t requests = rig.stats.http_aborted;
+	struct accesslog_record r;
+	char line[ACCESSLOG_LINE];
+
+	while (spsc_take(&rig.log, &r)) {
+		size_t len = accesslog_line(&r, 0, line);
+
+		must(len <= sizeof line && line[len - 1] == '\n');
+		for (size_t i = 0; i + 1 < len; i++)
+			must(line[i] >= ' ' && line[i] <= '~');
+		must(r.port >= 1000 && r.port < 1000 + CLIENTS);
+		rig.lines++;
+	}
+	for (unsigned i = STATS_http_ok; i <= STATS_http_h2_preface; i++)
+		requests += ((const uint64_t *)&rig.stats)[i];
+	must(rig.lines + rig.stats.http_log_lost == requests);
+}
+
 static void turn(void)
 {
 	uint8_t frame[2048];
@@ -94,6 +122,7 @@ static void turn(void)
 	worker_answer(rig.worker, rig.now_ns);
 	while ((len = worker_emit(rig.worker, frame, sizeof frame, rig.now_ns, &answer)))
 		heard(frame, len);
+	read_log();
 	worker_check(rig.worker);
 }
 
