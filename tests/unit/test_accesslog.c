@@ -279,7 +279,11 @@ static void test_unanswered(void)
 	id = open_logged(GET(7));
 	worker_gone(w, id);
 	ok(says(next_line(), "\"/compute?n=7\" - 7 fnv1a32 - - - - - socket"), "before it is");
-	is(stats.http_aborted, 2, "both are counted so");
+	id = open_logged("GET /metrics" HOST);
+	turn();
+	worker_gone(w, id);
+	ok(says(next_line(), "GET \"/metrics\" - - - - - - - - socket"), "in the middle of a text");
+	is(stats.http_aborted, 3, "all are counted so");
 	id = open_logged("GET /heal");
 	worker_gone(w, id);
 	id = open_logged("");
