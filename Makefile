@@ -65,7 +65,7 @@ PURE := buf spsc siphash cache wheel \
         pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
-        session answer note worker \
+        session answer note worker conns \
         metrics accesslog
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer nic cpu conf \
@@ -74,7 +74,7 @@ EDGE := ring icmp sock steer nic cpu conf \
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
-              stat_lanes
+              stat_lanes stat_conns
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)

@@ -72,6 +72,15 @@ struct {
 	__type(value, struct lane_table);
 } lanes SEC(".maps");
 
+/* As long as the loader says. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CONNS_DEFAULT + SOCKS_DEFAULT);
+	__type(key, __u32);
+	__type(value, struct conn_entry);
+} conns SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

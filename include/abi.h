@@ -21,6 +21,8 @@
  *   stages     a block per I/O thread   I/O thread                 yes
  *   lanes      a table per I/O thread   starter, twice each        yes
  *              and compute core
+ *   conns      max_conns + SOCKS_      I/O thread, some each      yes
+ *              DEFAULT an I/O thread   50 ms
  *   summary    1                        starter, each second       yes
  *   xsks_map   a socket per RX queue    starter                    no
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
@@ -393,6 +395,62 @@ struct lane_table {
 	ALG_LIST(X)
 #undef X
 };
+
+/* --- conns: who is connected, of which `ss` sees nothing -------------------- */
+/* Thread t has those from t * (max_conns + SOCKS_DEFAULT) on: the slots of connections
+ * over frames, then those of the kernel's sockets. */
+
+/* In the order of enum tcp_state; then what is the kernel's. */
+#define CONN_LIST(X) \
+	X(free) \
+	X(established) \
+	X(close_wait) \
+	X(fin_wait_1) X(fin_wait_2) X(closing) X(last_ack) X(socket)
+enum abi_conn {
+#define X(name) CONN_##name,
+	CONN_LIST(X)
+#undef X
+} __attribute__((packed));
+
+#define DOING_LIST(X) \
+	X(nothing, "there is no connection") \
+	X(idle, "between requests") \
+	X(head, "a head is coming") \
+	X(body, "a body is coming") \
+	X(waits, "a request waits for a lane") \
+	X(lane, "a request is in a lane") \
+	X(answering, "an answer is not yet taken") \
+	X(closing, "nothing more will be written")
+enum abi_doing {
+#define X(name, help) DOING_##name,
+	DOING_LIST(X)
+#undef X
+} __attribute__((packed));
+
+/* Written while others read. A copy of it may be torn, since it is made by a system
+ * call that promises no order; but when the copy before and the copy after have the
+ * same even seq, this one is whole (A and B: conns.h). */
+struct conn_entry {
+	uint32_t seq; /* odd: being written */
+	enum abi_conn state;
+	enum abi_doing doing;
+	uint16_t remote_port, local_port; /* host order */
+	uint16_t mss;                     /* bytes that a segment to the peer may carry */
+	uint32_t cwnd;
+	uint8_t remote[16]; /* IPv4 as ::ffff:a.b.c.d */
+	uint64_t opened_ns;
+	uint64_t seen_ns;  /* when all this was so */
+	uint64_t requests; /* that were answered */
+	uint64_t bytes_in, bytes_out;
+	/* of a kernel's socket only unsent: what the kernel has not yet taken */
+	uint32_t srtt_us; /* 0: not measured yet */
+	uint32_t rto_us;  /* with its back-off */
+	uint32_t retransmits;
+	uint32_t window; /* what the peer could take, beyond what it has acknowledged */
+	uint32_t unsent; /* of bytes_out */
+	uint32_t unacked;
+};
+_Static_assert(sizeof(struct conn_entry) == 96, "1,024 connections and 256 sockets in 120 KiB");
 
 /* --- summary: the report for people who only have bpftool --------------- */
 struct summary_stage {

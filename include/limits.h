@@ -60,6 +60,8 @@ enum {
 	EARLY_MAX = 4096,
 	/* Connections of the kernel-socket rung, open at once. */
 	SOCKS_DEFAULT = 256,
+	/* Of the list that saker-stat shows, so many are written each 50 ms. */
+	CONNS_SHOWN = 128,
 };
 
 /* --- bytes --------------------------------------------------------------- */

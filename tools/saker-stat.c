@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "stat.h"
+#include "stat_conns.h"
 #include "stat_lanes.h"
 
 /* What the last look left, for --interval; an entry for each instance. */
@@ -386,6 +387,8 @@ int main(int argc, char **argv)
 	struct args args = { 0 };
 	struct set set = { NULL, 0, false };
 	argp_err_exit_status = 2;
+	if (argc > 1 && !strcmp(argv[1], "conns"))
+		return stat_conns(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "lanes"))
 		return stat_lanes(argc - 1, argv + 1);
 	argp_parse(&argp, argc, argv, 0, NULL, &args);

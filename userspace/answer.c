@@ -34,6 +34,7 @@ static struct http_reply reply_to(const struct worker *w, const struct session *
 /* Bytes stand behind the output: let the transport send them. */
 static void wrote(struct worker *w, uint16_t id, size_t n)
 {
+	w->session[id].bytes_out += n;
 	if (is_sock(w, id)) {
 		buf_commit(&w->out[id], n);
 		line_put(w, LINE_SOCK, id);
@@ -60,6 +61,7 @@ static void answered(struct worker *w, uint16_t id, unsigned status, size_t n, b
 		s->sent_result_ns = now_ns;
 		s->sent_from_ns = s->req_stamp_ns ? s->req_stamp_ns : s->req_pop_ns;
 	}
+	s->requests++;
 	wrote(w, id, n);
 	session_next(w, id, now_ns);
 	if (!keep_alive)

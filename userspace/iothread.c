@@ -85,6 +85,7 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	worker_publish(io->worker);
+	conns_publish(&io->conns, io->worker, now_ns);
 	publish_lost(io);
 	if (io->log)
 		io->now.stats->http_log_unwritten = logger_unwritten(io->log);
@@ -139,6 +140,7 @@ static void take_bypass(struct iothread *io)
 	worker_set_metrics(io->worker, &b->metrics, b->hearts);
 	for (unsigned i = 0; i < b->rings; i++)
 		b->ring[i].stats = b->stats;
+	io->conns = (struct conns){ .entry = b->conns, .port = io->conf->port };
 	io->turn_ns = 0;
 	io->heartbeat_ns = 0;
 	beat(io, cpu_now_ns());

@@ -38,6 +38,7 @@
 #include <pthread.h>
 #include "abi.h"
 #include "conf.h"
+#include "conns.h"
 #include "crew.h"
 #include "icmp.h"
 #include "logger.h"
@@ -54,6 +55,7 @@ struct bypass {
 	struct mode *mode; /* the thread says in it when the first frame came */
 	struct stats_block *stats;
 	struct stage_block *stages;
+	struct conn_entry *conns;
 	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
@@ -89,6 +91,7 @@ struct iothread {
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
 	uint64_t tx_completed, tx_ns; /* completions seen, and since when no more */
+	struct conns conns;
 	bool draining;
 };
 

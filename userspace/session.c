@@ -46,6 +46,12 @@ void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 	must(s->phase == PHASE_FREE);
 	s->eof = false;
 	s->unsent = false;
+	s->opened_ns = now_ns;
+	s->requests = s->bytes_in = s->bytes_out = 0;
+	if (is_sock(w, id))
+		w->sock_top = (uint16_t)max_u64(w->sock_top, id + 1u);
+	else
+		w->conn_top = (uint16_t)max_u64(w->conn_top, id + 1u);
 	session_next(w, id, now_ns);
 }
 

@@ -161,19 +161,19 @@ static void drop(struct sock *s, struct worker *w, struct stats_block *stats, ui
 	worker_gone(w, id);
 }
 
-/* The peer, for the log; an IPv4 socket's as an IPv6 one has it. */
 static void tell_peer(struct worker *w, uint16_t id, const struct sockaddr_in6 *from)
 {
-	const struct sockaddr_in *from4 = (const struct sockaddr_in *)from;
-	struct in6_addr mapped = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	const struct sockaddr_in *from4 = (const void *)from;
+	struct in6_addr address = from->sin6_addr;
 
-	if (from->sin6_family == AF_INET6) {
-		worker_peer(w, id, from->sin6_addr.s6_addr, ntohs(from->sin6_port));
-	} else {
-		memcpy(mapped.s6_addr + 12, &from4->sin_addr, 4);
-		worker_peer(w, id, mapped.s6_addr, ntohs(from4->sin_port));
+	if (from->sin6_family == AF_INET) { /* a kernel without IPv6 */
+		address = (struct in6_addr){ .s6_addr = { [10] = 0xff, 0xff } };
+		memcpy(&address.s6_addr[12], &from4->sin_addr, 4);
 	}
+	worker_peer(w, id, address.s6_addr, ntohs(from->sin6_port)); /* at the same place in both */
 }
+_Static_assert(offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
+	       "the port");
 
 static void take_new(struct sock *s, struct worker *w, struct stats_block *stats, int listen_fd)
 {
@@ -198,6 +198,7 @@ static void take_new(struct sock *s, struct worker *w, struct stats_block *stats
 		tell_peer(w, id, &from);
 		/* Answers are whole when they are written: nothing to wait for. */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+		tell_peer(w, id, &from);
 		stats->sock_accepted++;
 		s->fd[id - s->first_id] = fd;
 		count(s, 1);

@@ -374,3 +374,10 @@ int stats_load(struct stats_report *out, const char *dir, char *error, size_t si
 	out->now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	return 0;
 }
+
+int stats_map_open(const char *dir, const char *name, size_t value_size, uint32_t *entries,
+		   char *error, size_t size)
+{
+	struct reader r = { .dir = dir, .error = error, .size = size };
+	return map_open(&r, name, value_size, entries);
+}

@@ -128,5 +128,10 @@ int stats_load(struct stats_report *out, const char *dir, char *error, size_t si
 /* The tables of its cores, at most so many: how many there are. -errno as above. */
 int stats_load_lanes(struct lane_table *out, uint32_t most, const char *dir, char *error,
 		     size_t size);
+/* For a map that is not in the report: a read-only descriptor of the one that is pinned
+ * in dir by that name, if it is what abi.h says; how many entries it has. Errors as
+ * above. */
+int stats_map_open(const char *dir, const char *name, size_t value_size, uint32_t *entries,
+		   char *error, size_t size);
 
 #endif

@@ -22,8 +22,8 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",    "mode",     "counters", "stages",
-					 "lanes",  "summary", "xsks_map", "icmp_ring" };
+static const char *const map_names[] = { "config", "live",  "mode",    "counters", "stages",
+					 "lanes",  "conns", "summary", "xsks_map", "icmp_ring" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -336,6 +336,11 @@ static void tell(struct steer_config *config, const struct conf *conf, const uin
 	memcpy(config->addr, conf->addr, sizeof config->addr);
 }
 
+static unsigned conns_all(const struct steer *s)
+{
+	return s->stage_blocks * s->conns_each;
+}
+
 static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf,
 		const uint8_t mac[6])
 {
@@ -350,6 +355,7 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	tell(&config, conf, mac);
 	s->stage_blocks = config.io_threads;
 	s->lane_tables = config.cpu_block;
+	s->conns_each = conf->max_conns + SOCKS_DEFAULT;
 	s->counter_blocks = config.cpu_block + (unsigned)cpus;
 	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
 	int error = bpf_map__set_max_entries(skel->maps.counters, s->counter_blocks);
@@ -357,6 +363,8 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 		error = bpf_map__set_max_entries(skel->maps.stages, s->stage_blocks);
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.lanes, config.cpu_block);
+	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.conns, conns_all(s));
 	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
@@ -372,12 +380,17 @@ static size_t map_bytes(size_t value, size_t entries)
 	return round_up(round_up(value, 8) * entries, (size_t)sysconf(_SC_PAGESIZE));
 }
 
+static void *map_with(const struct bpf_map *map, size_t value, size_t entries, int flags)
+{
+	void *at = mmap(NULL, map_bytes(value, entries), PROT_READ | PROT_WRITE, MAP_SHARED | flags,
+			bpf_map__fd(map), 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
 /* Populated: the I/O thread's first count must not fault. */
 static void *map_block(const struct bpf_map *map, size_t value, size_t entries)
 {
-	void *at = mmap(NULL, map_bytes(value, entries), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_POPULATE, bpf_map__fd(map), 0);
-	return at == MAP_FAILED ? NULL : at;
+	return map_with(map, value, entries, MAP_POPULATE);
 }
 
 static int map_blocks(struct steer *s, const struct steer_bpf *skel)
@@ -387,8 +400,11 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
 	s->stages = map_block(skel->maps.stages, sizeof *s->stages, s->stage_blocks);
 	s->lanes = map_block(skel->maps.lanes, sizeof *s->lanes, s->lane_tables);
+	/* Of this only what connections use is ever touched. */
+	s->conns = map_with(skel->maps.conns, sizeof *s->conns, conns_all(s), 0);
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
-	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->summary)
+	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->conns ||
+	    !s->summary)
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
 	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
 	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
@@ -407,6 +423,7 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
 	unmap_block(s->stages, sizeof *s->stages, s->stage_blocks);
 	unmap_block(s->lanes, sizeof *s->lanes, s->lane_tables);
+	unmap_block(s->conns, sizeof *s->conns, conns_all(s));
 	unmap_block(s->summary, sizeof *s->summary, 1);
 	icmp_close(&s->icmp);
 }

@@ -33,8 +33,9 @@ struct steer {
 	struct stats_block *counters; /* I/O threads, compute cores, CPUs */
 	struct stage_block *stages;   /* a block for each I/O thread */
 	struct lane_table *lanes;     /* a table for each I/O thread, then each compute core */
+	struct conn_entry *conns;     /* conns_each for each I/O thread */
 	struct summary *summary;
-	unsigned counter_blocks, stage_blocks, lane_tables;
+	unsigned counter_blocks, stage_blocks, lane_tables, conns_each;
 	struct icmp icmp; /* I/O thread 0's, once it is handed over */
 
 	/* of steer.c */

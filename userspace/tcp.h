@@ -156,6 +156,18 @@ bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *seg, uint16_t *s
 /* Is anything due? Cheap. */
 bool tcp_due(const struct tcp *t);
 
+/* What there is to be said of a connection. */
+struct tcp_view {
+	const struct pkt_flow *flow;
+	enum tcp_state state;
+	uint16_t mss;
+	uint32_t cwnd, window; /* the peer's, from what it has acknowledged on */
+	uint32_t srtt_us, rto_us;
+	uint32_t retransmits;
+	uint32_t unsent, unacked; /* bytes of out[] */
+};
+void tcp_describe(const struct tcp *t, uint16_t slot, struct tcp_view *v);
+
 enum tcp_state tcp_state(const struct tcp *t, uint16_t slot);
 unsigned tcp_count(const struct tcp *t);
 const struct tcp_tally *tcp_tally(const struct tcp *t);

@@ -83,8 +83,7 @@ void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct p
 
 /* --- timers ------------------------------------------------------------------------------ */
 
-/* RFC 6298 5.5: doubled for each time-out, up to 60 s. */
-static uint64_t backed_off(const struct conn *c)
+uint64_t tcp_backed_off(const struct conn *c)
 {
 	unsigned shift = c->retries < 10 ? c->retries : 10;
 
@@ -100,7 +99,7 @@ void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns)
 	if (c->at_rtx_ns || (!in_flight && !shut_out))
 		return;
 	probe_after = loss_probe_after(c);
-	after = backed_off(c);
+	after = tcp_backed_off(c);
 	c->loss.probe_next = probe_after && probe_after < after;
 	c->at_rtx_ns = now_ns + (c->loss.probe_next ? probe_after : after);
 	tcp_arm(t, c);
@@ -228,6 +227,12 @@ static uint32_t fill_data(struct tcp *t, struct conn *c, uint64_t now_ns, struct
 	return pkt_span(s);
 }
 
+static void count_again(struct tcp *t, struct conn *c)
+{
+	t->tally.retransmits++;
+	c->retransmits++;
+}
+
 /* Holes first. */
 static bool output_again(struct tcp *t, struct conn *c, uint64_t now_ns, struct pkt_seg *s)
 {
@@ -239,7 +244,7 @@ static bool output_again(struct tcp *t, struct conn *c, uint64_t now_ns, struct 
 	if (seq != c->snd_una && left_of(c->cwnd, loss_pipe(c)) < c->mss)
 		return false;
 	c->loss.rxt_nxt = seq + fill_data(t, c, now_ns, s, seq, octets);
-	t->tally.retransmits++;
+	count_again(t, c);
 	c->at_rtx_ns = 0;
 	tcp_start_timer(t, c, now_ns);
 	return true;
@@ -256,7 +261,7 @@ static bool output_tail(struct tcp *t, struct conn *c, uint64_t now_ns, struct p
 	fits = fill_data(t, c, now_ns, s, c->snd_max - octets, octets);
 	if (fits < octets) /* SACK blocks take room: the end it is, not the middle */
 		fill_data(t, c, now_ns, s, c->snd_max - fits, fits);
-	t->tally.retransmits++;
+	count_again(t, c);
 	t->tally.tail_probes++;
 	return true;
 }
@@ -265,7 +270,7 @@ static bool output_tail(struct tcp *t, struct conn *c, uint64_t now_ns, struct p
 static void sent_now(struct tcp *t, struct conn *c, uint32_t span, uint64_t now_ns)
 {
 	if (seq_lt(c->snd_nxt, c->snd_max))
-		t->tally.retransmits++;
+		count_again(t, c);
 	c->snd_nxt += span;
 	if (seq_gt(c->snd_nxt, c->snd_max)) {
 		c->snd_max = c->snd_nxt;

@@ -75,6 +75,7 @@ struct conn {
 	uint64_t rtt_start_ns;       /* 0: no segment is being timed */
 	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
 	uint64_t rto_ns;             /* without back-off */
+	uint32_t retransmits;        /* for who wants to know */
 	uint64_t corrected_ns;       /* when a wrong segment without data was last answered */
 	uint64_t data_sent_ns;       /* when data left last */
 	struct loss loss;
@@ -214,6 +215,8 @@ void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct p
 			 uint64_t now_ns);
 /* The retransmission timer ran out. False: it was the last time. */
 bool tcp_timeout(struct tcp *t, struct conn *c, uint64_t now_ns);
+/* RFC 6298 5.5: the time-out, doubled for each that there was, up to 60 s. */
+uint64_t tcp_backed_off(const struct conn *c);
 /* Start the timer if something is in flight or waits for a window. */
 void tcp_start_timer(struct tcp *t, struct conn *c, uint64_t now_ns);
 

@@ -265,6 +265,27 @@ struct pkt_seg *tcp_stub(struct tcp *t)
 	return &t->stub[(t->stub_head + t->stub_count++) % STUBS_MAX];
 }
 
+void tcp_describe(const struct tcp *t, uint16_t slot, struct tcp_view *v)
+{
+	const struct conn *c = &t->conn[slot];
+	uint32_t len = t->p.out[slot].len;
+	/* our FIN has a number, and no byte */
+	uint32_t unacked = (uint32_t)min_u64(c->snd_max - c->snd_una, len);
+
+	*v = (struct tcp_view){
+		.flow = &c->flow,
+		.state = c->state,
+		.mss = c->mss,
+		.cwnd = c->cwnd,
+		.window = c->snd_wnd,
+		.srtt_us = c->srtt_us,
+		.rto_us = (uint32_t)(tcp_backed_off(c) / NS_PER_US),
+		.retransmits = c->retransmits,
+		.unsent = len - unacked,
+		.unacked = unacked,
+	};
+}
+
 enum tcp_state tcp_state(const struct tcp *t, uint16_t slot)
 {
 	return t->conn[slot].state;

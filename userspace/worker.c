@@ -38,7 +38,7 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 }
 
 struct layout {
-	size_t session, note, out, entries, roster, tcp, cache, pool, end;
+	size_t session, note, out, entries, peer, roster, tcp, cache, pool, end;
 };
 
 static struct layout layout_of(const struct worker_params *p)
@@ -51,7 +51,8 @@ static struct layout layout_of(const struct worker_params *p)
 	l.note = l.session + round_up(n * sizeof(struct session), 64);
 	l.out = l.note + (p->log ? round_up(n * sizeof(struct accesslog_record), 64) : 0);
 	l.entries = l.out + round_up(n * sizeof(struct buf), 64);
-	l.roster = l.entries + round_up(n * sizeof(struct wheel_entry), 64);
+	l.peer = l.entries + round_up(n * sizeof(struct wheel_entry), 64);
+	l.roster = l.peer + round_up(p->max_socks * sizeof(struct peer), 64);
 	l.tcp = l.roster + round_up(roster_footprint(), 64);
 	l.cache = l.tcp + round_up(tcp_footprint(&tp), 64);
 	l.pool = l.cache + (p->cache ? round_up(cache_footprint(p->cache), 64) : 0);
@@ -102,6 +103,8 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->session = (struct session *)(base + l.session);
 	w->note = p->log ? (struct accesslog_record *)(base + l.note) : NULL;
 	w->out = (struct buf *)(base + l.out);
+	w->peer = (struct peer *)(base + l.peer);
+	w->sock_top = (uint16_t)p->max_conns;
 	w->roster = roster_init(base + l.roster, p->lanes, p->features);
 	buf_pool_init(&w->pool, base + l.pool, small_count(p), large_count(p), large_size(p));
 	tp = tcp_params_of(w, p);
@@ -226,6 +229,7 @@ static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp
 		s->stamp_ns = stamp_ns;
 		s->pop_ns = now_ns;
 		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);
+		s->bytes_in += n;
 	}
 	if (tcp_took(w->tcp, ev, n, now_ns))
 		session_end(w, ev->slot);
@@ -545,6 +549,95 @@ void worker_publish(struct worker *w)
 #undef X
 }
 
+/* --- looking in --------------------------------------------------------------------------------------- */
+
+uint16_t worker_after(const struct worker *w, uint16_t id)
+{
+	if (++id < w->conn_top)
+		return id;
+	if (id < w->p.max_conns)
+		id = (uint16_t)w->p.max_conns;
+	return id < w->sock_top ? id : 0;
+}
+
+static enum abi_doing doing(const struct worker *w, uint16_t id)
+{
+	const struct session *s = &w->session[id];
+
+	switch (s->phase) {
+	case PHASE_HEAD:
+		if (!session_is_idle(w, id))
+			return DOING_head;
+		return w->out[id].len ? DOING_answering : DOING_idle;
+	case PHASE_BODY:
+		return DOING_body;
+	case PHASE_WAIT:
+		return DOING_waits;
+	case PHASE_LANE:
+		return DOING_lane;
+	case PHASE_ANSWER:
+	case PHASE_ECHO:
+		return DOING_answering;
+	case PHASE_CLOSING:
+		return DOING_closing;
+	default:
+		return DOING_nothing;
+	}
+}
+
+_Static_assert(CONN_free == (int)TCP_FREE && CONN_established == (int)TCP_ESTABLISHED &&
+		       CONN_close_wait == (int)TCP_CLOSE_WAIT &&
+		       CONN_fin_wait_1 == (int)TCP_FIN_WAIT_1 &&
+		       CONN_fin_wait_2 == (int)TCP_FIN_WAIT_2 && CONN_closing == (int)TCP_CLOSING &&
+		       CONN_last_ack == (int)TCP_LAST_ACK,
+	       "the same order");
+
+static void describe_frames(const struct worker *w, uint16_t id, struct conn_entry *out)
+{
+	struct tcp_view v;
+
+	tcp_describe(w->tcp, id, &v);
+	out->state = (enum abi_conn)v.state;
+	memcpy(out->remote, v.flow->remote, sizeof out->remote);
+	out->remote_port = v.flow->remote_port;
+	out->local_port = v.flow->local_port;
+	out->mss = v.mss;
+	out->cwnd = v.cwnd;
+	out->window = v.window;
+	out->srtt_us = v.srtt_us;
+	out->rto_us = v.rto_us;
+	out->retransmits = v.retransmits;
+	out->unsent = v.unsent;
+	out->unacked = v.unacked;
+}
+
+static void describe_socket(const struct worker *w, uint16_t id, struct conn_entry *out)
+{
+	const struct peer *peer = &w->peer[id - w->p.max_conns];
+
+	out->state = CONN_socket;
+	memcpy(out->remote, peer->address, sizeof out->remote);
+	out->remote_port = peer->port;
+	out->unsent = w->out[id].len;
+}
+
+void worker_describe(const struct worker *w, uint16_t id, struct conn_entry *out)
+{
+	const struct session *s = &w->session[id];
+
+	*out = (struct conn_entry){ .doing = doing(w, id) };
+	if (out->doing == DOING_nothing)
+		return;
+	out->opened_ns = s->opened_ns;
+	out->requests = s->requests;
+	out->bytes_in = s->bytes_in;
+	out->bytes_out = s->bytes_out;
+	if (is_sock(w, id))
+		describe_socket(w, id, out);
+	else
+		describe_frames(w, id, out);
+}
+
 /* --- kernel sockets --------------------------------------------------------------------------------- */
 
 uint16_t worker_open(struct worker *w, uint64_t now_ns)
@@ -559,10 +652,14 @@ uint16_t worker_open(struct worker *w, uint64_t now_ns)
 	return id;
 }
 
-void worker_peer(struct worker *w, uint16_t id, const uint8_t peer[16], uint16_t port)
+void worker_peer(struct worker *w, uint16_t id, const uint8_t address[16], uint16_t port)
 {
+	struct peer *peer = &w->peer[id - w->p.max_conns];
+
+	memcpy(peer->address, address, sizeof peer->address);
+	peer->port = port;
 	if (w->note)
-		note_peer(w, id, peer, port);
+		note_peer(w, id, address, port);
 }
 
 void worker_gone(struct worker *w, uint16_t id)
@@ -597,6 +694,7 @@ void worker_read(struct worker *w, uint16_t id, size_t n, uint64_t now_ns)
 
 	s->stamp_ns = 0;
 	s->pop_ns = now_ns;
+	s->bytes_in += n;
 	buf_commit(&s->in, n);
 	session_again(w, id, now_ns);
 }

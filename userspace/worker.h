@@ -114,12 +114,20 @@ bool worker_due(const struct worker *w);
 /* Bring the counters that tcp keeps by itself into the stats block. */
 void worker_publish(struct worker *w);
 
+/* --- looking in -------------------------------------------------------------------- */
+
+/* The id behind this one, of those that were ever in use, over frames and then over
+ * sockets; from the last to the first. */
+uint16_t worker_after(const struct worker *w, uint16_t id);
+/* All that abi.h says of a connection, but seq, seen_ns and, of a socket, the local port. */
+void worker_describe(const struct worker *w, uint16_t id, struct conn_entry *out);
+
 /* --- connections of kernel sockets ------------------------------------------------- */
 
 /* A free id for a new one, or WORKER_NONE when all are taken. */
 uint16_t worker_open(struct worker *w, uint64_t now_ns);
-/* Who it is, for the log: IPv4 as ::ffff:a.b.c.d. */
-void worker_peer(struct worker *w, uint16_t id, const uint8_t peer[16], uint16_t port);
+/* Who is at the other end; IPv4 as ::ffff:a.b.c.d. */
+void worker_peer(struct worker *w, uint16_t id, const uint8_t address[16], uint16_t port);
 /* Where the next bytes shall be read to: *n of them at most. NULL when there is
  * no room now: stop reading until worker_ready names the id. */
 uint8_t *worker_room(struct worker *w, uint16_t id, size_t *n);

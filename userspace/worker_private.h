@@ -74,6 +74,14 @@ struct session {
 	uint64_t hash;
 	/* the answer under way */
 	uint64_t sent_from_ns, sent_result_ns;
+	/* of the connection, for who looks in */
+	uint64_t opened_ns, requests, bytes_in, bytes_out;
+};
+
+/* The other end of a kernel's socket. */
+struct peer {
+	uint8_t address[16];
+	uint16_t port;
 };
 
 struct worker {
@@ -89,7 +97,10 @@ struct worker {
 	struct wheel wheel;            /* one deadline for each session */
 	struct line line[LINES];
 	uint16_t sock_free; /* list through next[LINE_SOCK] */
+	struct peer *peer; /* of sockets */
 	unsigned socks;
+	/* ids below conn_top, and from max_conns on below sock_top, were in use */
+	uint16_t conn_top, sock_top;
 	uint16_t hand; /* where the search for an idle session goes on */
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */

@@ -9,7 +9,7 @@ build=$1
 here=${0%/*}
 shift
 core='basics http bad slow blackhole'
-[ $# != 0 ] || set -- basics stat transcripts http heap rungs blackhole others refusals bad odd mtu wire queues threads crew slow stall load metrics log interop hostile impair loss
+[ $# != 0 ] || set -- basics stat transcripts http heap rungs blackhole others refusals bad odd mtu wire queues threads crew slow stall conns load metrics log interop hostile impair loss
 # shellcheck disable=SC2086 # words
 [ "$*" != core ] || set -- $core
 
