@@ -292,7 +292,7 @@ struct mode {
 	X(turns, "turns of an I/O thread or a compute core") \
 	X(busy_turns, "turns that found work") \
 	X(busy_ns, "time spent in turns that found work") \
-	X(clock_backwards, "stamps that would have given a negative time; not recorded") \
+	X(clock_backwards, "stamps that would have given a negative time, or one of minutes; not recorded") \
 	/* the crew: a block for each compute core, but crew_wakes */ \
 	X(crew_done, "jobs that a compute core finished") \
 	X(crew_dropped, "jobs that a compute core gave up, since their client had gone") \

@@ -217,6 +217,15 @@ static void follow_room(struct worker *w, uint16_t id)
 	tcp_room(w->tcp, id, (uint32_t)(buf_most(&w->pool) - w->session[id].in.len));
 }
 
+/* XDP's stamp, of another core's clock; 0 when it cannot be of this frame. */
+static uint64_t believable(struct worker *w, uint64_t stamp_ns, uint64_t now_ns)
+{
+	if (likely(stamp_ns <= now_ns && (!stamp_ns || now_ns - stamp_ns < HIST_LIMIT_NS)))
+		return stamp_ns;
+	count(w, STATS_clock_backwards);
+	return 0;
+}
+
 /* Hand bytes and FIN to the session, and tell tcp how many were taken. False:
  * not all. */
 static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns,
@@ -226,7 +235,7 @@ static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp
 	uint32_t n = 0;
 
 	if (ev->len) {
-		s->stamp_ns = stamp_ns;
+		s->stamp_ns = believable(w, stamp_ns, now_ns);
 		s->pop_ns = now_ns;
 		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);
 		s->bytes_in += n;

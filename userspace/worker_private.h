@@ -125,7 +125,8 @@ static inline void count(struct worker *w, enum stats_index i)
 	((uint64_t *)w->p.stats)[i]++;
 }
 
-/* One stage's time; clocks that disagree are counted, not recorded. */
+/* One stage's time; clocks that disagree are counted, not recorded (docs/maps.md, The
+ * clock). */
 static inline void record(struct worker *w, enum stage stage, uint64_t from_ns, uint64_t to_ns)
 {
 	if (unlikely(to_ns < from_ns))

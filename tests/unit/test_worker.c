@@ -442,6 +442,44 @@ static void test_gone_in_line(void)
 	ok(!worker_eof_seen(w, id), "as a new one");
 }
 
+/* XDP stamps on another core, whose clock may be ahead; or the stamp is old bytes. */
+static void test_stamps(void)
+{
+	static const struct {
+		const char *name;
+		int64_t age_ns;
+		bool believed;
+	} cases[] = {
+		{ "a microsecond old", NS_PER_US, true },
+		{ "now", 0, true },
+		{ "a microsecond ahead", -NS_PER_US, false },
+		{ "an hour ahead", -3600ll * NS_PER_S, false },
+		{ "130 s old", 130ll * NS_PER_S, true },
+		{ "two minutes and a half old", 150ll * NS_PER_S, false },
+		{ "of the year 2554", INT64_MIN, false },
+	};
+
+	for (unsigned i = 0; i < array_size(cases); i++) {
+		uint64_t longest = cases[i].believed ? (uint64_t)cases[i].age_ns : 0;
+		uint32_t at;
+
+		start();
+		now = 7200ull * NS_PER_S;
+		stamp_ns = 0;
+		at = connect_port(1);
+		stamp_ns = now - (uint64_t)cases[i].age_ns;
+		frame(1, WIRE_ACK, 1001, at, GET(100));
+		emit_after(0);
+		is(stats.http_ok, 1, "a stamp %s: answered", cases[i].name);
+		is(stats.clock_backwards, !cases[i].believed, "counted, if it cannot be");
+		is(stages.steer.count, cases[i].believed, "steer: recorded, if it can");
+		is(stages.steer.max_ns, longest, "as it is");
+		is(stages.total.count, 1, "total: recorded in any case");
+		ok(stages.total.max_ns < longest + NS_PER_MS, "from the pop, if the stamp is none");
+	}
+	stamp_ns = 0;
+}
+
 int main(void)
 {
 	test_order();
@@ -463,5 +501,6 @@ int main(void)
 	test_refuse_when_draining();
 	test_edge();
 	test_gone_in_line();
+	test_stamps();
 	return done();
 }
