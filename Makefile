@@ -74,7 +74,7 @@ EDGE := ring icmp sock steer nic cpu conf \
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
-              stat_lanes stat_conns
+              stat_lanes stat_conns stat_gauges
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)

@@ -72,6 +72,22 @@ struct {
 	__type(value, struct lane_table);
 } lanes SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IO_THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct gauge_block);
+} gauges SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, QUEUES_MAX);
+	__type(key, __u32);
+	__type(value, struct ring_block);
+} rings SEC(".maps");
+
 /* As long as the loader says. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -21,6 +21,8 @@
  *   stages     a block per I/O thread   I/O thread                 yes
  *   lanes      a table per I/O thread   starter, twice each        yes
  *              and compute core
+ *   gauges     a block per I/O thread  I/O thread, each 50 ms     yes
+ *   rings      a block per RX queue    its I/O thread, too        yes
  *   conns      max_conns + SOCKS_      I/O thread, some each      yes
  *              DEFAULT an I/O thread   50 ms
  *   summary    1                        starter, each second       yes
@@ -233,6 +235,8 @@ struct mode {
 	X(tcp_mtu_tiny, "ICMP error refused: MTU below 552 (IPv4) or 1280 (IPv6)") \
 	X(tcp_mtu_not_sent, "ICMP error refused: quotes no segment in flight (RFC 5927)") \
 	X(tcp_mtu_stray, "ICMP error ignored: quotes no connection") \
+	/* http: each ends as an answer, in http_aborted or in http_body_timeouts */ \
+	X(http_requests, "requests whose head has come, or was refused") \
 	/* http: requests that were answered, one each */ \
 	X(http_ok, "answered 200 or 204") \
 	X(http_bad_line, "answered 400: request line is not METHOD SP target SP HTTP/1.x") \
@@ -270,10 +274,10 @@ struct mode {
 	X(http_h2_preface, "answered 505: the preface of HTTP/2") \
 	X(http_busy_late, "of http_busy, after a wait: the forecast was too short") \
 	/* http: and those that were not */ \
-	X(http_aborted, "requests whose client went away before the answer") \
+	X(http_aborted, "requests whose connection ended before the answer was written") \
 	X(http_header_timeouts, "connections closed: head not complete in time") \
 	X(http_body_timeouts, \
-	  "connections closed: body neither complete in time nor at the least rate") \
+	  "requests whose body came neither in time nor at the least rate: closed") \
 	X(http_idle_timeouts, "keep-alive connections closed: idle") \
 	X(http_idle_evicted, "idle connections reset: the table was full and another client came") \
 	X(http_send_timeouts, \
@@ -292,7 +296,8 @@ struct mode {
 	X(turns, "turns of an I/O thread or a compute core") \
 	X(busy_turns, "turns that found work") \
 	X(busy_ns, "time spent in turns that found work") \
-	X(clock_backwards, "stamps that would have given a negative time, or one of minutes; not recorded") \
+	X(clock_backwards, \
+	  "stamps that would have given a negative time, or one of minutes; not recorded") \
 	/* the crew: a block for each compute core, but crew_wakes */ \
 	X(crew_done, "jobs that a compute core finished") \
 	X(crew_dropped, "jobs that a compute core gave up, since their client had gone") \
@@ -395,6 +400,44 @@ struct lane_table {
 	ALG_LIST(X)
 #undef X
 };
+
+/* --- gauges and rings: what there is now ---------------------------------- */
+/* As of a moment of the last 50 ms; the counters have gone on since. */
+#define GAUGE_LIST(X) \
+	X(conns, "connections over frames that are open") \
+	X(sockets, "connections of kernel sockets that are open") \
+	X(requests, "requests that have begun and are not answered")
+
+struct gauge_block {
+	uint64_t at_ns;
+#define X(name, help) uint64_t name;
+	GAUGE_LIST(X)
+#undef X
+} __attribute__((aligned(64)));
+
+#define RING_LIST(X) \
+	X(frames, "chunks of UMEM: the sum of frames_*") \
+	X(frames_free, "free for sending") \
+	X(frames_fill, "with the kernel, to be received into, or received and not yet seen") \
+	X(frames_held, "in our hands") \
+	X(frames_tx, "given to the TX ring, not completed") \
+	X(fill, "entries on the fill ring that the kernel has not taken") \
+	X(rx, "frames on the RX ring that we have not taken") \
+	X(tx, "frames on the TX ring that the kernel has not taken") \
+	X(completion, "completions that we have not taken") \
+	/* XDP_STATISTICS, which only grow */ \
+	X(rx_ring_full, "frames lost: the RX ring was full") \
+	X(rx_dropped, "frames lost: no fill entry, or longer than a chunk") \
+	X(rx_fill_empty, "times that the kernel found the fill ring empty") \
+	X(tx_invalid, "TX descriptors that the kernel refused") \
+	X(tx_empty, "times that the kernel found the TX ring empty")
+
+struct ring_block {
+	uint64_t at_ns; /* 0: no socket has this queue */
+#define X(name, help) uint64_t name;
+	RING_LIST(X)
+#undef X
+} __attribute__((aligned(64)));
 
 /* --- conns: who is connected, of which `ss` sees nothing -------------------- */
 /* Thread t has those from t * (max_conns + SOCKS_DEFAULT) on: the slots of connections

@@ -267,7 +267,7 @@ static const struct argp_option options[] = {
 
 	{ .doc = "In what form (default: full screen on a terminal, else tables):", .group = 2 },
 	{ "once", OPTION_ONCE, NULL, 0, "tables, on a terminal too", 2 },
-	{ "all", OPTION_ALL, NULL, 0, "the counters that are 0, too", 2 },
+	{ "all", OPTION_ALL, NULL, 0, "the counters that are 0, too, and what there is now", 2 },
 	{ "json", OPTION_JSON, NULL, 0, "JSON, times in nanoseconds", 2 },
 	{ "prometheus", OPTION_PROMETHEUS, NULL, 0, "the text format of Prometheus", 2 },
 	{ "hgrm", OPTION_HGRM, "STAGE", 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <inttypes.h>
 #include "stat.h"
+#include "stat_gauges.h"
 
 static void json_string(const char *name, const char *text, size_t size)
 {
@@ -139,6 +140,8 @@ void json_show(const struct shown *s)
 	if (s->before)
 		json_whole("before", s->before);
 	json_counters(s->start);
+	printf(",\n  ");
+	gauges_json(in->dir, &in->report.mode);
 	printf("}");
 }
 

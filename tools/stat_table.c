@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <inttypes.h>
 #include "stat.h"
+#include "stat_gauges.h"
 
 /* --- the responder ------------------------------------------------------------- */
 
@@ -135,6 +136,8 @@ void table_show(const struct shown *s, bool all)
 	show_mode(s);
 	show_stages(s->figures);
 	show_counters(s->figures, all);
+	if (all)
+		gauges_text(s->in->dir, &s->in->report.mode);
 }
 
 void table_list(const struct shown *s)

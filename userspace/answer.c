@@ -61,6 +61,7 @@ static void answered(struct worker *w, uint16_t id, unsigned status, size_t n, b
 		s->sent_result_ns = now_ns;
 		s->sent_from_ns = s->req_stamp_ns ? s->req_stamp_ns : s->req_pop_ns;
 	}
+	session_told(w, id);
 	s->requests++;
 	wrote(w, id, n);
 	session_next(w, id, now_ns);
@@ -183,6 +184,7 @@ void answer_busy(struct worker *w, uint16_t id, uint64_t wait_ns, uint64_t now_n
 	if (!to) {               /* neither lane nor buffer: it has to go, unanswered */
 		if (unlikely(w->note))
 			note_end(w, id, 0, now_ns);
+		session_told(w, id);
 		session_close(w, id, now_ns);
 		return;
 	}

@@ -28,18 +28,35 @@ static const uint64_t KERNEL_FREE_NS = 60ull * NS_PER_S;
 
 /* --- what is done now and then --------------------------------------------------- */
 
-static void publish_lost(const struct iothread *io)
+static void publish_rings(const struct iothread *io, uint64_t now_ns)
 {
 	struct stats_block *stats = io->now.stats;
 	uint64_t ring_full = 0, dropped = 0, tx_invalid = 0;
 
 	for (unsigned q = 0; q < io->now.rings; q++) {
-		ring_check(&io->now.ring[q]);
-		ring_lost(&io->now.ring[q], &ring_full, &dropped, &tx_invalid);
+		const struct ring *r = &io->now.ring[q];
+		struct ring_block *to = &io->now.queues[r->queue];
+
+		ring_check(r);
+		ring_gauge(r, to, now_ns);
+		ring_full += to->rx_ring_full;
+		dropped += to->rx_dropped;
+		tx_invalid += to->tx_invalid;
 	}
 	stats->rx_ring_full = ring_full;
 	stats->rx_dropped = dropped;
 	stats->tx_invalid = tx_invalid;
+}
+
+static void publish(struct iothread *io, uint64_t now_ns)
+{
+	worker_publish(io->worker);
+	if (io->now.gauges)
+		worker_gauge(io->worker, io->now.gauges, now_ns);
+	conns_publish(&io->conns, io->worker, now_ns);
+	publish_rings(io, now_ns);
+	if (io->log)
+		io->now.stats->http_log_unwritten = logger_unwritten(io->log);
 }
 
 /* Each thread writes the mode, and none after a look at what is no longer so: the
@@ -84,11 +101,7 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	io->house_ns = now_ns;
 	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
-	worker_publish(io->worker);
-	conns_publish(&io->conns, io->worker, now_ns);
-	publish_lost(io);
-	if (io->log)
-		io->now.stats->http_log_unwritten = logger_unwritten(io->log);
+	publish(io, now_ns);
 	if (io->now.rings)
 		watch_tx(io, now_ns);
 	if (io->draining && !worker_live(io->worker))
@@ -343,8 +356,7 @@ static void *run(void *arg)
 		else
 			turn_sockets(io);
 	}
-	worker_publish(io->worker);
-	publish_lost(io);
+	publish(io, cpu_now_ns());
 	return NULL;
 }
 

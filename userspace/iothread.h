@@ -55,6 +55,8 @@ struct bypass {
 	struct mode *mode; /* the thread says in it when the first frame came */
 	struct stats_block *stats;
 	struct stage_block *stages;
+	struct gauge_block *gauges;
+	struct ring_block *queues; /* of all, by their numbers */
 	struct conn_entry *conns;
 	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */

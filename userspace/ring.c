@@ -51,14 +51,26 @@ static void refill(struct ring *r, unsigned frame, uint32_t at)
 	*xsk_ring_prod__fill_addr(&r->fill, at) = (uint64_t)frame * FRAME_SIZE;
 }
 
-void ring_check(const struct ring *r)
+struct owners {
+	unsigned of[OWNER_TX + 1];
+};
+
+static struct owners owners_of(const struct ring *r)
 {
-	unsigned n[OWNER_TX + 1] = { 0 };
+	struct owners n = { 0 };
 
 	for (unsigned i = 0; i < RING_FRAMES; i++)
-		n[r->owner[i]]++;
-	must(n[OWNER_FILL] + n[OWNER_HELD] + n[OWNER_TX] + n[OWNER_FREE] == RING_FRAMES);
-	must(n[OWNER_FREE] == r->free_count && n[OWNER_TX] == r->in_flight);
+		n.of[r->owner[i]]++;
+	return n;
+}
+
+void ring_check(const struct ring *r)
+{
+	struct owners n = owners_of(r);
+
+	must(n.of[OWNER_FILL] + n.of[OWNER_HELD] + n.of[OWNER_TX] + n.of[OWNER_FREE] ==
+	     RING_FRAMES);
+	must(n.of[OWNER_FREE] == r->free_count && n.of[OWNER_TX] == r->in_flight);
 }
 
 /* --- set-up ------------------------------------------------------------------------- */
@@ -380,16 +392,46 @@ unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP])
 	return timed;
 }
 
-void ring_lost(const struct ring *r, uint64_t *ring_full, uint64_t *dropped, uint64_t *tx_invalid)
+/* What the kernel has counted; nothing, where it does not say. */
+static void count_lost(const struct ring *r, struct ring_block *out)
 {
 	struct xdp_statistics s = { 0 };
 	socklen_t size = sizeof s;
 
 	if (getsockopt(r->fd, SOL_XDP, XDP_STATISTICS, &s, &size) < 0)
 		return;
-	*ring_full += s.rx_ring_full;
-	*dropped += s.rx_dropped;
-	*tx_invalid += s.tx_invalid_descs;
+	out->rx_ring_full = s.rx_ring_full;
+	out->rx_dropped = s.rx_dropped;
+	out->rx_fill_empty = s.rx_fill_ring_empty_descs;
+	out->tx_invalid = s.tx_invalid_descs;
+	out->tx_empty = s.tx_ring_empty_descs;
+}
+
+static uint64_t level(const uint32_t *producer, const uint32_t *consumer)
+{
+	if (!producer)
+		return 0; /* a ring without TX */
+	return __atomic_load_n(producer, __ATOMIC_RELAXED) -
+	       __atomic_load_n(consumer, __ATOMIC_RELAXED);
+}
+
+void ring_gauge(const struct ring *r, struct ring_block *out, uint64_t now_ns)
+{
+	struct owners n = owners_of(r);
+
+	*out = (struct ring_block){
+		.at_ns = now_ns,
+		.frames = RING_FRAMES,
+		.frames_free = n.of[OWNER_FREE],
+		.frames_fill = n.of[OWNER_FILL],
+		.frames_held = n.of[OWNER_HELD],
+		.frames_tx = n.of[OWNER_TX],
+		.fill = level(r->fill.producer, r->fill.consumer),
+		.rx = level(r->rx.producer, r->rx.consumer),
+		.tx = level(r->tx.producer, r->tx.consumer),
+		.completion = level(r->comp.producer, r->comp.consumer),
+	};
+	count_lost(r, out);
 }
 
 int ring_test_send(struct ring *r, const void *bytes, size_t len, unsigned timeout_ms)

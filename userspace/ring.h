@@ -95,8 +95,9 @@ void ring_tx(struct ring *r);
 /* Take completions back. Returns how many of them had a sent_ns, and those. */
 unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP]);
 
-/* Add what the kernel counted for this socket: frames lost before we saw them. */
-void ring_lost(const struct ring *r, uint64_t *ring_full, uint64_t *dropped, uint64_t *tx_invalid);
+/* Who owns the frames, what is on the rings, and what the kernel counted for this
+ * socket, as of now_ns. */
+void ring_gauge(const struct ring *r, struct ring_block *out, uint64_t now_ns);
 
 /* Panics unless every frame has exactly one owner. */
 void ring_check(const struct ring *r);

@@ -55,11 +55,32 @@ void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 	session_next(w, id, now_ns);
 }
 
+void session_asked(struct worker *w, uint16_t id)
+{
+	must_debug(!w->session[id].asked);
+	count(w, STATS_http_requests);
+	w->session[id].asked = true;
+	w->requests++;
+}
+
+void session_told(struct worker *w, uint16_t id)
+{
+	must_debug(w->session[id].asked);
+	w->session[id].asked = false;
+	w->requests--;
+}
+
 /* What is under way for this session ends without an answer. */
 static void drop_work(struct worker *w, uint16_t id)
 {
 	struct session *s = &w->session[id];
 
+	if (s->asked) {
+		count(w, STATS_http_aborted);
+		if (unlikely(w->note))
+			note_end(w, id, 0, 0);
+		session_told(w, id);
+	}
 	if (s->phase == PHASE_LANE)
 		roster_drop(w->roster, s->job);
 	if (s->phase == PHASE_WAIT)
@@ -71,13 +92,6 @@ static void drop_work(struct worker *w, uint16_t id)
 
 void session_end(struct worker *w, uint16_t id)
 {
-	uint8_t phase = w->session[id].phase;
-
-	if (phase >= PHASE_WAIT && phase <= PHASE_METRICS) {
-		count(w, STATS_http_aborted);
-		if (unlikely(w->note))
-			note_end(w, id, 0, 0);
-	}
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);
 	w->session[id].phase = PHASE_FREE;
@@ -146,6 +160,8 @@ void session_timeout(struct worker *w, uint16_t id, uint64_t now_ns)
 		if (has_progress(w, id, now_ns))
 			return;
 		count(w, silence_of(w, id));
+		if (s->phase == PHASE_BODY)
+			session_told(w, id);
 		if (is_sock(w, id) || !w->out[id].len) {
 			session_close(w, id, now_ns);
 		} else {
@@ -186,6 +202,7 @@ static bool read_head(struct worker *w, uint16_t id, struct reading *in, uint64_
 		s->request_begun = true;
 		return false;
 	}
+	session_asked(w, id);
 	if (unlikely(w->note))
 		note_head(w, id, bytes);
 	if (step == HTTP_BAD) {

@@ -22,8 +22,9 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",  "mode",    "counters", "stages",
-					 "lanes",  "conns", "summary", "xsks_map", "icmp_ring" };
+static const char *const map_names[] = { "config", "live",    "mode",     "counters",
+					 "stages", "lanes",   "gauges",   "rings",
+					 "conns",  "summary", "xsks_map", "icmp_ring" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -364,6 +365,8 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.lanes, config.cpu_block);
 	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.gauges, s->stage_blocks);
+	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.conns, conns_all(s));
 	if (!error)
 		error = steer_bpf__load(skel);
@@ -400,11 +403,13 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
 	s->stages = map_block(skel->maps.stages, sizeof *s->stages, s->stage_blocks);
 	s->lanes = map_block(skel->maps.lanes, sizeof *s->lanes, s->lane_tables);
+	s->gauges = map_block(skel->maps.gauges, sizeof *s->gauges, s->stage_blocks);
+	s->rings = map_block(skel->maps.rings, sizeof *s->rings, QUEUES_MAX);
 	/* Of this only what connections use is ever touched. */
 	s->conns = map_with(skel->maps.conns, sizeof *s->conns, conns_all(s), 0);
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
-	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->conns ||
-	    !s->summary)
+	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->gauges ||
+	    !s->rings || !s->conns || !s->summary)
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
 	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
 	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
@@ -423,6 +428,8 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
 	unmap_block(s->stages, sizeof *s->stages, s->stage_blocks);
 	unmap_block(s->lanes, sizeof *s->lanes, s->lane_tables);
+	unmap_block(s->gauges, sizeof *s->gauges, s->stage_blocks);
+	unmap_block(s->rings, sizeof *s->rings, QUEUES_MAX);
 	unmap_block(s->conns, sizeof *s->conns, conns_all(s));
 	unmap_block(s->summary, sizeof *s->summary, 1);
 	icmp_close(&s->icmp);

@@ -33,6 +33,8 @@ struct steer {
 	struct stats_block *counters; /* I/O threads, compute cores, CPUs */
 	struct stage_block *stages;   /* a block for each I/O thread */
 	struct lane_table *lanes;     /* a table for each I/O thread, then each compute core */
+	struct gauge_block *gauges;   /* a block for each I/O thread */
+	struct ring_block *rings;     /* and for each of QUEUES_MAX queues */
 	struct conn_entry *conns;     /* conns_each for each I/O thread */
 	struct summary *summary;
 	unsigned counter_blocks, stage_blocks, lane_tables, conns_each;

@@ -173,6 +173,8 @@ void threads_give(struct threads *th, struct steer *steer, const char *text)
 		b->mode = steer->mode;
 		b->stats = &steer->counters[t];
 		b->stages = &steer->stages[t];
+		b->gauges = &steer->gauges[t];
+		b->queues = steer->rings;
 		b->conns = steer->conns + (size_t)t * steer->conns_each;
 		b->icmp = t ? NULL : &steer->icmp;
 		b->heard = t ? &th->one[t].heard : NULL;

@@ -558,6 +558,16 @@ void worker_publish(struct worker *w)
 #undef X
 }
 
+void worker_gauge(const struct worker *w, struct gauge_block *out, uint64_t now_ns)
+{
+	*out = (struct gauge_block){
+		.at_ns = now_ns,
+		.conns = tcp_count(w->tcp),
+		.sockets = w->socks,
+		.requests = w->requests,
+	};
+}
+
 /* --- looking in --------------------------------------------------------------------------------------- */
 
 uint16_t worker_after(const struct worker *w, uint16_t id)
@@ -776,13 +786,15 @@ unsigned worker_live(const struct worker *w)
 
 void worker_check(const struct worker *w)
 {
-	unsigned lanes = 0, waiting = 0;
+	unsigned lanes = 0, waiting = 0, requests = 0;
 
 	tcp_check(w->tcp);
 	for (unsigned id = 0; id < w->sessions; id++) {
 		const struct session *s = &w->session[id];
 
 		lanes += s->phase == PHASE_LANE;
+		requests += s->asked;
+		must(s->asked == (s->phase >= PHASE_BODY && s->phase <= PHASE_METRICS));
 		must(s->phase != PHASE_FREE || !s->in.base);
 		waiting += s->phase == PHASE_WAIT;
 		must(s->phase != PHASE_WAIT ||
@@ -792,4 +804,5 @@ void worker_check(const struct worker *w)
 			     (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));
 	}
 	must(lanes == roster_jobs(w->roster) && waiting == w->waiting);
+	must(requests == w->requests);
 }

@@ -113,6 +113,7 @@ bool worker_due(const struct worker *w);
 
 /* Bring the counters that tcp keeps by itself into the stats block. */
 void worker_publish(struct worker *w);
+void worker_gauge(const struct worker *w, struct gauge_block *out, uint64_t now_ns);
 
 /* --- looking in -------------------------------------------------------------------- */
 

@@ -58,6 +58,7 @@ struct session {
 	uint8_t lines;      /* bits: stands in that line */
 	bool eof;           /* the peer sends no more */
 	bool request_begun; /* the first byte of a request has come */
+	bool asked;         /* its head is whole: it must end under a name */
 	bool told_continue;
 	bool unsent;   /* an answer was written, none of its bytes has left yet */
 	uint8_t cache; /* enum http_cache, of the request in hand */
@@ -104,6 +105,7 @@ struct worker {
 	uint16_t hand; /* where the search for an idle session goes on */
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */
+	unsigned requests;     /* sessions that have asked */
 	unsigned waiting;      /* sessions in PHASE_WAIT */
 	uint64_t forecast_ns;  /* when the roster looked ahead last; 0: anew at the next chance */
 	uint64_t slice_ns;     /* what the last worker_compute should take; 0: nothing ran */
@@ -155,6 +157,9 @@ static inline bool session_is_idle(const struct worker *w, uint16_t id)
 void line_put(struct worker *w, enum session_line which, uint16_t id);
 
 /* --- session.c --- */
+/* The head of a request has come, well or not; and it has ended: its caller counts how. */
+void session_asked(struct worker *w, uint16_t id);
+void session_told(struct worker *w, uint16_t id);
 void session_open(struct worker *w, uint16_t id, uint64_t now_ns);
 /* The transport is gone: whatever was under way is dropped. */
 void session_end(struct worker *w, uint16_t id);

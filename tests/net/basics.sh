@@ -36,6 +36,5 @@ is 'every frame to the port was redirected' "$(counter 'xdp_redirected > 50')" t
 is 'receiving is proven' "$(mode rx)" proven
 is 'sending is proven' "$(mode tx)" proven
 like 'a stage has times' "$(stat_json | jq -r .start.stages.compute.mean_ns)" '[1-9]*'
-conserved curl
 stop_saker
 finish

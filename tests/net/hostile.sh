@@ -83,6 +83,5 @@ fi
 
 ok 'after all that: served' served
 is 'and not by the kernel' "$(counter sock_accepted)" 0
-conserved 'tools that mean harm'
 stop_saker
 finish

@@ -122,7 +122,6 @@ is 'no connection was given up' "$(counter tcp_timed_out)" 0
 is 'all of it came over AF_XDP' "$(counter sock_accepted)" 0
 impair
 sleep 1 # what is still to be sent again comes now
-conserved 'a bad network'
 stop_saker
 impair_end
 finish

@@ -57,6 +57,5 @@ is 'all of it came over AF_XDP' "$(counter sock_accepted)" 0
 is 'no request was turned away' "$(counter http_busy)" 0
 is 'no frame was malformed' "$(stat_json |
 	jq '[.counters | to_entries[] | select(.key | test("^pkt_(bad|ip|frag)")) | .value] | add')" 0
-conserved load
 stop_saker
 finish

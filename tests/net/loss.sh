@@ -32,6 +32,5 @@ is 'no connection was given up' "$(counter tcp_timed_out)" 0
 is 'all of it came over AF_XDP' "$(counter sock_accepted)" 0
 in_c tc qdisc del dev client0 clsact
 sleep 1 # what is still to be sent again comes now
-conserved loss
 stop_saker
 finish

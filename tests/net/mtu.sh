@@ -83,6 +83,5 @@ is 'all of it came over AF_XDP' "$(counter sock_accepted)" 0
 is 'no word of a router was lost' "$(counter icmp_lost)" 0
 is 'what was told was judged' "$(counter icmp_told)" "$(counter 'tcp_mtu_lowered + .counters.tcp_mtu_no_less
 	+ .counters.tcp_mtu_tiny + .counters.tcp_mtu_not_sent + .counters.tcp_mtu_stray')"
-conserved 'a narrow path'
 stop_saker
 finish

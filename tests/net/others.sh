@@ -59,7 +59,6 @@ for name in xdp_pass_other xdp_pass_proto xdp_pass_port; do
 	like "the program saw and passed: $name" "$(counter $name)" '[1-9]*'
 done
 is 'and our port was ours' "$(counter 'sock_accepted + .counters.xdp_pass_kernel')" 0
-conserved 'mixed traffic'
 stop_saker
 kill "$steady"
 wait "$steady"

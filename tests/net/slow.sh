@@ -65,7 +65,6 @@ slow deaf http_send_timeouts 'who reads nothing: reset'
 slow steady http_ok 'bodies of 2000 bytes a second: answered'
 slow sip http_ok 'readers of 2000 bytes a second: all comes'
 
-conserved 'rude clients'
 stop_saker
 
 # The same clients of the kernel's sockets.

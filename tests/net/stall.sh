@@ -36,6 +36,5 @@ before=$(counter tcp_opened)
 is 'the bypass answers again' "$(hash_of "$url/compute?n=1000")" 0xa06ae7fd
 is 'over AF_XDP' $(($(counter tcp_opened) - before)) 1
 ok 'the log says so' grep -q 'frames are sent again' "$dir/log"
-conserved 'a stall'
 stop_saker
 finish

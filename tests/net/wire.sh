@@ -40,6 +40,5 @@ while IFS= read -r line; do
 	esac
 done < "$dir/tap"
 
-conserved 'all scripts'
 stop_saker
 finish

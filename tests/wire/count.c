@@ -7,13 +7,14 @@
 static bool is_traffic(enum stats_index i)
 {
 	static const enum stats_index traffic[] = {
-		STATS_xdp_seen,       STATS_xdp_redirected, STATS_xdp_pass_other,
-		STATS_xdp_pass_proto, STATS_rx_frames,      STATS_tx_frames,
-		STATS_tx_completed,   STATS_tx_kicks,       STATS_tx_kick_retries,
-		STATS_tx_no_frame,    STATS_rx_ring_full,   STATS_pkt_ok,
-		STATS_tcp_syn,        STATS_tcp_opened,     STATS_tcp_accepted,
-		STATS_tcp_closed,     STATS_http_ok,        STATS_turns,
-		STATS_busy_turns,     STATS_busy_ns,        STATS_clock_backwards,
+		STATS_xdp_seen,        STATS_xdp_redirected, STATS_xdp_pass_other,
+		STATS_xdp_pass_proto,  STATS_rx_frames,      STATS_tx_frames,
+		STATS_tx_completed,    STATS_tx_kicks,       STATS_tx_kick_retries,
+		STATS_tx_no_frame,     STATS_rx_ring_full,   STATS_pkt_ok,
+		STATS_tcp_syn,         STATS_tcp_opened,     STATS_tcp_accepted,
+		STATS_tcp_closed,      STATS_http_requests,  STATS_http_ok,
+		STATS_turns,           STATS_busy_turns,     STATS_busy_ns,
+		STATS_clock_backwards,
 	};
 
 	for (size_t k = 0; k < array_size(traffic); k++)
