@@ -513,8 +513,15 @@ struct summary_span {
 #undef X
 };
 
+/* Of the XDP program, while kernel.bpf_stats_enabled is 1. */
+struct summary_program {
+	uint64_t run_cnt;
+	uint64_t run_time_ns;
+};
+
 struct summary {
 	char mode[ABI_MODE_TEXT];  /* "xdp-native, copy, eth0:8080" */
+	struct summary_program program;
 	struct summary_span start; /* since the start */
 	struct summary_span last;  /* the last second */
 };

@@ -419,6 +419,7 @@ static void summarize(struct starter *st)
 
 	if (!st->maps)
 		return;
+	view.program = steer_run(&st->steer);
 	stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
 	threads_publish(&st->threads, &st->steer);
 }

@@ -187,6 +187,7 @@ void stats_summarize(struct summary *out, struct stats_before *before,
 	if (!before->at_ns)
 		before->at_ns = view->mode->started_ns;
 	stats_mode_text(next.mode, sizeof next.mode, view->mode);
+	next.program = view->program;
 	stats_sum(&sum, view->counters, view->counter_blocks);
 	next.start.seconds_ns = now_ns - view->mode->started_ns;
 	next.start.requests = stats_requests(&sum);

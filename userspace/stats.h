@@ -94,6 +94,7 @@ struct stats_view {
 	uint32_t counter_blocks;
 	const struct stage_block *stages;
 	uint32_t stage_blocks;
+	struct summary_program program;
 };
 
 /* The state of a second ago. Zeroed before the first call. 148 KB. */

@@ -541,6 +541,16 @@ int steer_socket(struct steer *s, unsigned queue, int xsk_fd)
 
 /* Detach before close: a child that still has the descriptor cannot keep the
  * program on the interface. */
+struct summary_program steer_run(const struct steer *s)
+{
+	struct bpf_prog_info info = { .type = 0 };
+	__u32 size = sizeof info;
+
+	if (bpf_obj_get_info_by_fd(s->prog_fd, &info, &size))
+		return (struct summary_program){ 0 };
+	return (struct summary_program){ .run_cnt = info.run_cnt, .run_time_ns = info.run_time_ns };
+}
+
 void steer_detach(struct steer *s)
 {
 	if (s->link_fd < 0)

@@ -63,6 +63,9 @@ int steer_attach(struct steer *s, bool native);
  * socket leaves the map when it is closed. */
 int steer_socket(struct steer *s, unsigned queue, int xsk_fd);
 
+/* What the kernel has counted of the program; 0 while kernel.bpf_stats_enabled is. */
+struct summary_program steer_run(const struct steer *s);
+
 /* Nothing is steered any more when it returns. Also when not attached. */
 void steer_detach(struct steer *s);
 

@@ -9,7 +9,11 @@ build=$1
 here=${0%/*}
 shift
 core='basics http bad slow blackhole'
-[ $# != 0 ] || set -- basics stat transcripts http heap rungs blackhole others refusals bad odd mtu wire queues threads crew slow stall conns load metrics log interop hostile impair loss
+all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew
+	stat conns bpftool transcripts metrics log
+	slow stall load interop hostile impair loss"
+# shellcheck disable=SC2086 # words
+[ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
 [ "$*" != core ] || set -- $core
 
