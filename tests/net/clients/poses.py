@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""poses.py ADDRESS4 ADDRESS6 PORT: five connections that stay in five states
+"""poses.py ADDRESS4 ADDRESS6 PORT FIFO: five connections that stay in five states
 
-idle   has asked once; asks again at each line of the input
+idle   has asked once; asks N times more when a line of FIFO says N
 head   half a head
 body   half a body
 lane   100 million rounds, and the next request stands behind them (over IPv6)
@@ -46,12 +46,13 @@ others = [pose("head", ASK[:20]), pose("body", BODY + b"half"),
           pose("deaf", (BODY + bytes(16384)) * 2)]
 lane = pose("lane", LONG * 8, server6)
 print("ready", flush=True)
+wishes = open(sys.argv[4])
 while True:
-    ready = select.select([sys.stdin, lane.socket], [], [])[0]
+    ready = select.select([wishes, lane.socket], [], [])[0]
     if lane.socket in ready:
         assert lane.answer()[0] in (200, 503)
         lane.send(LONG)
-    if sys.stdin in ready:
-        if not sys.stdin.readline():
-            break
-        idle.send(ASK)
+    if wishes in ready:
+        for _ in range(int(wishes.readline())):
+            idle.send(ASK)
+            assert idle.answer()[0] == 200
