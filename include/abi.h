@@ -520,7 +520,7 @@ struct summary_program {
 };
 
 struct summary {
-	char mode[ABI_MODE_TEXT];  /* "xdp-native, copy, eth0:8080" */
+	char mode[ABI_MODE_TEXT]; /* "xdp-native, copy, eth0:8080" */
 	struct summary_program program;
 	struct summary_span start; /* since the start */
 	struct summary_span last;  /* the last second */

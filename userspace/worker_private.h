@@ -4,6 +4,7 @@
  *
  * Model    worker.c walks the stages; session.c and answer.c are one client's
  *          conversation: bytes to requests, requests and results to answers.
+ *          describe.c tells others how it stands.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
@@ -98,7 +99,7 @@ struct worker {
 	struct wheel wheel;            /* one deadline for each session */
 	struct line line[LINES];
 	uint16_t sock_free; /* list through next[LINE_SOCK] */
-	struct peer *peer; /* of sockets */
+	struct peer *peer;  /* of sockets */
 	unsigned socks;
 	/* ids below conn_top, and from max_conns on below sock_top, were in use */
 	uint16_t conn_top, sock_top;
