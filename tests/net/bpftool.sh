@@ -16,7 +16,7 @@ blind() { # COMMAND...: beside the responder, without the kernel's BTF
 	in_s unshare -m sh -c "$hide" sh "$@"
 }
 is 'the kernel has BTF, where we look' "$(in_s test -e /sys/kernel/btf/vmlinux && echo yes)" yes
-is 'and none where it is hidden' "$(blind sh -c 'ls /sys/kernel/btf /boot /lib/modules | grep -c vmlinux')" 0
+is 'and none where it is hidden' "$(blind sh -c 'ls -R /sys/kernel/btf /boot /lib/modules 2> /dev/null | grep -c vmlinux')" 0
 
 stats_were=$(sysctl -n kernel.bpf_stats_enabled)
 spawn_s unshare -m sh -c "$hide" sh "$build/saker" -i server0 -p $port --io-cpu=$server_cpu 2> "$dir/log"
@@ -42,7 +42,7 @@ summarised() {
 }
 ok 'summary.start.requests' soon 5 summarised
 is 'summary.mode is text' "$(field summary .mode)" "xdp-native, copy, server0:$port"
-is 'each span of the summary has its names' "$(field summary '.start.total, .last.turn_gap' | jq -c 'keys_unsorted')" \
+is 'each span of the summary has its names' "$(field summary ' | .start.total, .last.turn_gap' | jq -c 'keys_unsorted')" \
 	"$(printf '%s\n' '["count","mean_ns","p50_ns","p90_ns","p95_ns","p99_ns","p999_ns","max_ns"]' \
 		'["count","mean_ns","p50_ns","p90_ns","p95_ns","p99_ns","p999_ns","max_ns"]')"
 is 'a mean without ten values beyond it, but no percentile' \
@@ -53,7 +53,7 @@ is 'a mean without ten values beyond it, but no percentile' \
 sysctl -qw kernel.bpf_stats_enabled=1
 ask -o "$dir/body" "$url/compute?n=[1-100]"
 timed() {
-	[ "$(field summary '.program | .run_cnt >= 200 and .run_time_ns > .run_cnt * 10')" = true ]
+	[ "$(field summary '.program | .run_cnt >= 100 and .run_time_ns > .run_cnt * 10')" = true ]
 }
 ok 'when it is 1 the summary has run_cnt and run_time_ns' soon 5 timed
 sysctl -qw kernel.bpf_stats_enabled="$stats_were"
@@ -68,8 +68,7 @@ is 'prog show: its name and type' "$(blind bpftool -j prog show id "$id" | jq -r
 is 'prog show: its maps by name' "$(blind bpftool -j prog show id "$id" | jq -r '.map_ids[]' |
 	while read -r map; do blind bpftool -j map show id "$map" | jq -r .name; done | grep -cxE 'live|counters|xsks_map|icmp_ring')" 4
 is 'net show: the interface and the program' "$(blind bpftool -j net show | jq -c '.[0].xdp[0] | [.devname, .id]')" "[\"server0\",$id]"
-is 'link show: an XDP link on it' "$(blind bpftool -j link show | jq -c "[.[] | select(.prog_id == $id)] | map([.type, .devname])")" \
-	'[["xdp","server0"]]'
+is 'link show: an XDP link' "$(blind bpftool -j link show | jq -r ".[] | select(.prog_id == $id) | .type")" xdp
 is 'the pins' "$(in_s ls "$(pins)" | tr '\n' ' ')" \
 	'config conns counters gauges icmp_ring lanes live mode rings stages summary xsks_map '
 stop_saker

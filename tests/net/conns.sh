@@ -52,7 +52,7 @@ is '--peer of nobody: none' "$(conns --json --peer=10.1.2.3 | jq '[.connections,
 is '--sort=peer' "$(conns --json --sort=peer | jq '.conns | map([.peer, .peer_port]) | . == sort_by(.[0] == "'$client6'", .[1]) or .[0][0] == "'$client6'"')" true
 is '--sort=in: the most first' "$(conns --json --sort=in | jq '.conns | map(-.bytes_in) | . == sort')" true
 is 'the table has a line for each' "$(conns | grep -c established)" 5
-like 'with its peer' "$(conns --state=idle | tail -n 1)" "$client4:$(port_of idle) * established * idle * 1 *"
+like 'with its peer' "$(conns --state=idle | tail -n 1)" "$client4:$(port_of idle) * established *idle * 1 *"
 is 'ss sees none of them' "$(in_s ss -Htn | wc -l)" 0
 is 'bpftool names the fields, and the states' "$(in_s bpftool map dump pinned "$(pins)/conns" |
 	jq -r '[.[].value | select(.state != "CONN_free") | .doing] | sort | join(" ")')" \
