@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the list of connections says, and when. */
+#include <pthread.h>
 #include "conns.h"
 #include "worker_rig.h"
 
@@ -154,11 +155,70 @@ static void test_round(void)
 	ok(true, "without a map nothing is written");
 }
 
+/* --- torn entries ------------------------------------------------------------------- */
+
+enum { ROUNDS = 1000000, WHOLE = 1000, PAUSES = 256 };
+
+static struct {
+	struct conn_entry *entry;
+	int over;
+	unsigned whole, wrong;
+} reader;
+
+/* As stat_conns.c does, but that a copy is no system call. */
+static void *read_always(void *arg)
+{
+	struct conn_entry e;
+	uint32_t before, after;
+
+	while (!__atomic_load_n(&reader.over, __ATOMIC_ACQUIRE)) {
+		before = __atomic_load_n(&reader.entry->seq, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		memcpy(&e, reader.entry, sizeof e);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		after = __atomic_load_n(&reader.entry->seq, __ATOMIC_RELAXED);
+		if (e.seq & 1 || before != e.seq || e.seq != after || !e.seq)
+			continue;
+		__atomic_store_n(&reader.whole, reader.whole + 1, __ATOMIC_RELAXED);
+		reader.wrong += e.remote_port != (uint16_t)e.seen_ns ||
+				memcmp(e.remote, &e.seen_ns, sizeof e.seen_ns);
+	}
+	return arg;
+}
+
+static void test_torn(void)
+{
+	uint8_t address[16] = { 0 };
+	pthread_t thread;
+	uint16_t id;
+
+	start_list();
+	id = worker_open(w, now);
+	reader.entry = &entry[id];
+	must(!pthread_create(&thread, NULL, read_always, NULL));
+	/* pauses of all lengths, or no copy would fit between two writes */
+	for (unsigned i = 0; i < ROUNDS && __atomic_load_n(&reader.whole, __ATOMIC_RELAXED) < WHOLE;
+	     i++) {
+		for (volatile unsigned pause = 0; pause < i % PAUSES; pause++)
+			;
+		now++;
+		memcpy(address, &now, sizeof now);
+		worker_peer(w, id, address, (uint16_t)now);
+		conns.hand = id;
+		publish();
+	}
+	__atomic_store_n(&reader.over, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	ok(reader.whole >= WHOLE, "who reads while it is written finds whole entries");
+	is(reader.wrong, 0, "and believes none that is not");
+}
+
 int main(void)
 {
 	test_frames();
 	test_phases();
 	test_sockets();
 	test_round();
+	test_torn();
 	return done();
 }
