@@ -16,6 +16,7 @@
 #   B=lane             lane bodies, the engine and its slices; B_ARGS=--json: a line a row
 #   B=compute          that, and over HTTP: against the plain loop, against threads,
 #                      the published load, overload, a mix (root); B_ARGS=overload for one
+#   B=stats            what recording costs, and a reader 10 times a second
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
 # make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
@@ -40,16 +41,16 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo un
 MULTIARCH := $(shell $(CC) -print-multiarch)
 MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mcpu=,-march=)$(CPU))
 
-folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)
+folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss stats,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
 B := $(folder)
 
-CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(if $(SAN),-DBASE_DEBUG) \
+CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(if $(SAN),-DBASE_DEBUG) $(if $(HIST_OFF),-DHIST_OFF) \
             -iquote include -iquote userspace -iquote tests -iquote $B
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -263,10 +264,11 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: $(if $(filter $(BENCH),net loss compute),all) $(if $(filter $(BENCH),net loss),,$B/bench_$(BENCH:compute=lane))
+bench: $(if $(filter $(BENCH),net compute loss stats),all) $(if $(filter $(BENCH),net loss stats),,$B/bench_$(BENCH:compute=lane))
 	$Q$(if $(filter $(BENCH),crew json lane),$B/bench_$(BENCH) $(B_ARGS))
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
-	$Q$(if $(filter $(BENCH),net loss compute),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
+	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
+	$Q$(if $(filter $(BENCH),net compute loss stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
 # The lane bodies as they are shipped to the Pi, in a model of its core.
 MCA_B := build/aarch64-linux-gnu
