@@ -83,8 +83,12 @@ static void drop_work(struct worker *w, uint16_t id)
 	}
 	if (s->phase == PHASE_LANE)
 		roster_drop(w->roster, s->job);
-	if (s->phase == PHASE_WAIT)
+	if (s->phase == PHASE_WAIT) {
 		w->waiting--;
+		line_leave(w, LINE_NEW, id);
+		line_leave(w, LINE_SHORT, id);
+		line_leave(w, LINE_LONG, id);
+	}
 	if (s->phase == PHASE_LANE || s->phase == PHASE_WAIT)
 		w->forecast_ns = 0;
 	buf_free(&w->pool, &s->in);

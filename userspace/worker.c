@@ -178,6 +178,7 @@ void line_put(struct worker *w, enum session_line which, uint16_t id)
 		return;
 	s->lines |= (uint8_t)(1u << which);
 	s->next[which] = WORKER_NONE;
+	s->prev[which] = l->last;
 	if (l->first == WORKER_NONE)
 		l->first = id;
 	else
@@ -185,15 +186,31 @@ void line_put(struct worker *w, enum session_line which, uint16_t id)
 	l->last = id;
 }
 
+void line_leave(struct worker *w, enum session_line which, uint16_t id)
+{
+	struct session *s = &w->session[id];
+	struct line *l = &w->line[which];
+	uint16_t next = s->next[which], prev = s->prev[which];
+
+	if (!(s->lines & 1u << which))
+		return;
+	s->lines &= (uint8_t) ~(1u << which);
+	if (l->first == id)
+		l->first = next;
+	else
+		w->session[prev].next[which] = next;
+	if (l->last == id)
+		l->last = prev;
+	else
+		w->session[next].prev[which] = prev;
+}
+
 static uint16_t line_take(struct worker *w, enum session_line which)
 {
-	struct line *l = &w->line[which];
-	uint16_t id = l->first;
+	uint16_t id = w->line[which].first;
 
-	if (id == WORKER_NONE)
-		return id;
-	l->first = w->session[id].next[which];
-	w->session[id].lines &= (uint8_t) ~(1u << which);
+	if (id != WORKER_NONE)
+		line_leave(w, which, id);
 	return id;
 }
 
@@ -378,13 +395,13 @@ static void admit_line(struct worker *w, enum session_line which, uint64_t now_n
 	uint16_t id;
 
 	while ((id = w->line[which].first) != WORKER_NONE) {
-		const struct session *s = &w->session[id];
+		uint64_t waited_ns = now_ns - w->session[id].parsed_ns;
 
-		if (s->phase == PHASE_WAIT && !to_lane(w, id, now_ns)) {
-			if (now_ns - s->parsed_ns <= max_wait_ns(w))
+		if (!to_lane(w, id, now_ns)) {
+			if (waited_ns <= max_wait_ns(w))
 				return;
 			count(w, STATS_http_busy_late);
-			turn_away(w, id, now_ns - s->parsed_ns, now_ns);
+			turn_away(w, id, waited_ns, now_ns);
 		}
 		line_take(w, which);
 	}
@@ -401,8 +418,7 @@ static uint64_t forecast_wait_ns(struct worker *w, uint64_t now_ns)
 		roster_forecast(w->roster, now_ns);
 		for (id = w->line[LINE_LONG].first; id != WORKER_NONE;
 		     id = w->session[id].next[LINE_LONG])
-			if (w->session[id].phase == PHASE_WAIT)
-				roster_queue(w->roster, w->session[id].ask.n);
+			roster_queue(w->roster, w->session[id].ask.n);
 	}
 	return max_u64(roster_free_ns(w->roster), now_ns) - now_ns;
 }
@@ -431,8 +447,6 @@ static void admit_new(struct worker *w, uint64_t now_ns)
 		struct session *s = &w->session[id];
 		bool is_short = s->ask.n <= LANE_SHORT;
 
-		if (s->phase != PHASE_WAIT)
-			continue;
 		stamp_parsed(w, s, now_ns);
 		/* not before those who wait already */
 		if (w->line[is_short ? LINE_SHORT : LINE_LONG].first != WORKER_NONE ||
@@ -698,8 +712,7 @@ void worker_check(const struct worker *w)
 		must(s->asked == (s->phase >= PHASE_BODY && s->phase <= PHASE_METRICS));
 		must(s->phase != PHASE_FREE || !s->in.base);
 		waiting += s->phase == PHASE_WAIT;
-		must(s->phase != PHASE_WAIT ||
-		     s->lines & (1u << LINE_NEW | 1u << LINE_SHORT | 1u << LINE_LONG));
+		must((s->phase == PHASE_WAIT) == !!(s->lines & LINES_WAIT));
 		if (id < w->p.max_conns)
 			must((s->phase == PHASE_FREE) ==
 			     (tcp_state(w->tcp, (uint16_t)id) == TCP_FREE));

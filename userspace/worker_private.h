@@ -47,6 +47,9 @@ enum session_line {
 	LINES,
 };
 
+/* Who is in PHASE_WAIT stands in one of these; nobody else does. */
+enum { LINES_WAIT = 1 << LINE_NEW | 1 << LINE_SHORT | 1 << LINE_LONG };
+
 struct line {
 	uint16_t first, last;
 };
@@ -68,7 +71,7 @@ struct session {
 	uint32_t echo_len, mark;
 	uint32_t place; /* in the text, in PHASE_METRICS */
 	uint16_t job;   /* the roster's handle, in PHASE_LANE */
-	uint16_t next[LINES];
+	uint16_t next[LINES], prev[LINES];
 	/* when the bytes came that are being parsed: XDP's stamp (or 0), ring pop */
 	uint64_t stamp_ns, pop_ns;
 	/* the request in hand; 0: not that far */
@@ -156,6 +159,8 @@ static inline bool session_is_idle(const struct worker *w, uint16_t id)
 
 /* --- worker.c --- */
 void line_put(struct worker *w, enum session_line which, uint16_t id);
+/* If it stands there. */
+void line_leave(struct worker *w, enum session_line which, uint16_t id);
 
 /* --- session.c --- */
 /* The head of a request has come, well or not; and it has ended: its caller counts how. */

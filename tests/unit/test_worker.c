@@ -148,6 +148,44 @@ static void test_express(void)
 	is(in_lanes(), LANES_DEFAULT, "which it does not get from them");
 }
 
+/* A place in line is not inherited by who gets the id next. */
+static void test_line_left(void)
+{
+	uint16_t id[LANES_DEFAULT], first, gone, next;
+
+	start();
+	fill_lanes(GET(2000000), id);
+	first = open_and_send(GET(2000000));
+	gone = open_and_send(GET(2000000));
+	turn();
+	worker_gone(w, gone);
+	pass_ms(95);
+	next = open_and_send(GET(2000000));
+	must(next == gone);
+	pass_ms(5);
+	ok(says(heard(first), "503 "), "one waits too long");
+	is(stats.http_busy_late, 1, "who came just now, on the id of one behind him, does not");
+	pass_ms(90);
+	is(worker_out(w, next)->len, 0, "he waits as long as all");
+}
+
+static void test_short_line_left(void)
+{
+	uint16_t id[LANES_DEFAULT], gone = 0, behind;
+
+	start();
+	fill_lanes(GET(3000000), id);
+	for (int i = 0; i < LANE_EXPRESS + 2; i++)
+		gone = open_and_send(GET(1000));
+	turn();
+	worker_gone(w, gone); /* two of them wait in line */
+	must(open_and_send(GET(3000000)) == gone);
+	behind = open_and_send(GET(1000));
+	turn();
+	turn();
+	ok(says(heard(behind), "200 OK"), "no long job stands in the line of the short ones");
+}
+
 static void test_timeouts(void)
 {
 	uint16_t idle, head, body;
@@ -488,6 +526,8 @@ int main(void)
 	test_late();
 	test_crowd();
 	test_express();
+	test_line_left();
+	test_short_line_left();
 	test_timeouts();
 	test_buffers();
 	test_room_again();
