@@ -266,6 +266,68 @@ static void test_forecast_holds(void)
 	ok(forecast_holds(CORES, 3), "with a slow crew");
 }
 
+/* --- what was slow for a while -------------------------------------------------------------- */
+
+/* A step of 5 us on a job of so many rounds, at 1 ns each, which takes ns by the clock.
+ * True: it was done. */
+static bool short_step(uint64_t n, uint64_t ns)
+{
+	struct roster_result got;
+	uint16_t handle = put(0, n);
+
+	roster_step(r, 5 * NS_PER_US);
+	roster_stepped(r, ns);
+	if (roster_take(r, &got, now))
+		return true;
+	roster_drop(r, handle);
+	return false;
+}
+
+static void test_step_pace(void)
+{
+	start(0);
+	ok(short_step(4800, 5000), "a slice of 5 us has 4,800 rounds");
+	for (int i = 0; i < 20; i++)
+		short_step(4900, NS_PER_MS);
+	ok(!short_step(1000, NS_PER_MS), "far less on a core that others take");
+	for (int i = 0; i < 100; i++)
+		short_step(100, 100);
+	ok(short_step(4800, 5000), "and as many again when they are gone");
+}
+
+/* Two jobs at once, to their ends; true: on both cores. Only core 0 runs in between for
+ * so many slices. */
+static bool pair_parted(unsigned slices)
+{
+	struct roster_result got;
+	bool parted;
+
+	put(1, 200000);
+	put(2, 200000);
+	parted = on(0) == 1;
+	slice(CORES, 1);
+	while (slices--)
+		slice(1, 1);
+	while (roster_busy(r)) {
+		slice(CORES, 1);
+		while (roster_take(r, &got, now))
+			;
+	}
+	return parted;
+}
+
+static void test_core_pace(void)
+{
+	unsigned pairs = 1;
+
+	start(CORES);
+	ok(pair_parted(2000), "two jobs on two cores, of which others take one for 100 ms");
+	ok(!pair_parted(0), "that one is left alone then");
+	while (pairs < 1000 && !pair_parted(0))
+		pairs++;
+	ok(pairs > 5 && pairs < 200, "not for ever (%u pairs)", pairs);
+}
+
 int main(void)
 {
 	test_own();
@@ -275,6 +337,8 @@ int main(void)
 	test_crew_full();
 	test_forecast();
 	test_forecast_holds();
+	test_step_pace();
+	test_core_pace();
 	free(r);
 	for (unsigned i = 0; i < CORES; i++)
 		free(hop[i]);
