@@ -31,10 +31,11 @@ enum slot_state { SLOT_FREE, SLOT_SENT, SLOT_DROPPED };
 
 /* The I/O thread's. */
 struct near {
-	unsigned lanes, busy;
-	bool unannounced;         /* something was sent since hop_must_wake */
-	uint8_t free_slot[SLOTS]; /* SLOTS - busy of them */
+	unsigned lanes, busy, lengthy; /* as in lane.c, until the result is taken */
+	bool unannounced;              /* something was sent since hop_must_wake */
+	uint8_t free_slot[SLOTS];      /* SLOTS - busy of them */
 	uint8_t state[SLOTS];
+	bool is_lengthy[SLOTS];
 	uint32_t tag[SLOTS];
 };
 
@@ -111,14 +112,16 @@ static void send(struct hop *h, const struct job *job)
 bool hop_put(struct hop *h, const struct lane_job *job)
 {
 	struct near *near = &h->near;
-	unsigned lanes = near->lanes + (job->n <= LANE_SHORT ? LANE_EXPRESS : 0);
+	bool lengthy = job->n > LANE_SHORT;
 	uint8_t slot;
 
 	must(job->alg < LANE_ALGS);
-	if (near->busy >= lanes)
+	if (near->busy == near->lanes + LANE_EXPRESS || (lengthy && near->lengthy == near->lanes))
 		return false;
+	near->lengthy += lengthy;
 	slot = near->free_slot[SLOTS - 1 - near->busy++];
 	near->state[slot] = SLOT_SENT;
+	near->is_lengthy[slot] = lengthy;
 	near->tag[slot] = job->tag;
 	send(h, &(struct job){ .kind = JOB_PUT,
 			       .slot = slot,
@@ -156,6 +159,7 @@ bool hop_take(struct hop *h, struct hop_result *result)
 		result->done_ns = r.done_ns;
 	}
 	near->state[r.slot] = SLOT_FREE;
+	near->lengthy -= near->is_lengthy[r.slot];
 	near->free_slot[SLOTS - near->busy--] = r.slot;
 	return true;
 }

@@ -30,9 +30,8 @@
  *          lies there while the core sleeps. Who has written the 0 always calls the
  *          futex, so a core that was just about to sleep does not.
  *          D: measured goes from 0 to 1 once; the table in use before is another.
- * Limits   As many jobs as the engine has lanes, LANE_EXPRESS more for short ones;
- *          then hop_put says no. So the engine and the ring of results always have
- *          room for what arrives there.
+ * Limits   As many jobs as lane_put takes; then hop_put says no. So the engine and the
+ *          ring of results always have room for what arrives there.
  * Units    ns on CLOCK_MONOTONIC, as the core reads it.
  *
  *   hop_put -> [ jobs ] -> hop_accept, hop_step ..., hop_deliver -> [ results ] -> hop_take

@@ -32,7 +32,7 @@ union column {
 struct lane {
 	union column hash __attribute__((aligned(64))), round __attribute__((aligned(64)));
 	unsigned lanes;
-	unsigned busy, done;
+	unsigned busy, done, lengthy;           /* of the busy ones, the jobs that are not short */
 	uint8_t done_slot[SLOTS];               /* in the order of their end */
 	uint8_t free_slot[SLOTS];               /* SLOTS - busy of them */
 	unsigned queued[LANE_ALGS];             /* running slots, by algorithm, */
@@ -329,12 +329,13 @@ struct lane *lane_init(void *memory, unsigned lanes, uint32_t features)
 
 bool lane_put(struct lane *l, const struct lane_job *job)
 {
-	unsigned lanes = l->lanes + (job->n <= LANE_SHORT ? LANE_EXPRESS : 0);
+	bool lengthy = job->n > LANE_SHORT;
 	uint8_t slot;
 
 	must(job->alg < LANE_ALGS);
-	if (l->busy >= lanes)
+	if (l->busy == l->lanes + LANE_EXPRESS || (lengthy && l->lengthy == l->lanes))
 		return false;
+	l->lengthy += lengthy;
 	slot = l->free_slot[SLOTS - 1 - l->busy++];
 	l->slots[slot] = (struct slot){
 		.h = seed_cut(job->alg, job->seed),
@@ -384,7 +385,10 @@ uint64_t lane_step(struct lane *l, uint64_t budget_ps)
 /* The slot of a job that has been taken or dropped. */
 static void slot_release(struct lane *l, uint8_t slot)
 {
-	l->slots[slot].state = SLOT_FREE;
+	struct slot *s = &l->slots[slot];
+
+	s->state = SLOT_FREE;
+	l->lengthy -= s->i + s->left > LANE_SHORT;
 	l->free_slot[SLOTS - l->busy--] = slot;
 }
 

@@ -15,8 +15,8 @@
  *          Policy: half of a step's time goes to all jobs evenly, one round for one
  *          round; the other half, and what the finished leave over, to those with
  *          the fewest rounds to go. So a short job does not wait behind long ones,
- *          and equal jobs end in the order of their arrival. And when all lanes are
- *          taken, LANE_EXPRESS more take jobs of at most LANE_SHORT rounds.
+ *          and equal jobs end in the order of their arrival. And there are LANE_EXPRESS
+ *          lanes more than jobs of over LANE_SHORT rounds may take.
  * Owner    The engine copies the job; nothing of the caller's must outlive put.
  * Threads  One engine per thread; no call is safe from two threads.
  * Limits   As many jobs in flight as lane_init was told, LANES_MAX at most, and

@@ -33,7 +33,8 @@ struct job {
 
 struct core {
 	struct hop *hop; /* NULL: this core */
-	unsigned jobs;   /* in its lanes, or on the way there and back */
+	/* in its lanes, or on the way there and back; and those that are not short */
+	unsigned jobs, lengthy;
 	unsigned of[LANE_ALGS];
 	uint32_t pace; /* of whole jobs: with all that happens between the slices */
 	uint8_t free[SLOTS];
@@ -115,9 +116,10 @@ static uint64_t round_ps(const struct roster *r, const struct core *c, enum lane
 	return table_ps(r, c, more) * c->pace / PACE_TABLE;
 }
 
+/* The rule of lane_put. */
 static bool has_lane(const struct roster *r, const struct core *c, uint64_t n)
 {
-	return c->jobs < r->lanes + (n <= LANE_SHORT ? LANE_EXPRESS : 0);
+	return c->jobs < r->lanes + LANE_EXPRESS && (n <= LANE_SHORT || c->lengthy < r->lanes);
 }
 
 static bool computes(const struct roster *r, unsigned core, uint64_t n)
@@ -175,6 +177,7 @@ uint16_t roster_put(struct roster *r, uint16_t id, const struct lane_job *job, u
 	own.tag = slot;
 	must(c->hop ? hop_put(c->hop, &own) : lane_put(r->lane, &own));
 	c->jobs++;
+	c->lengthy += job->n > LANE_SHORT;
 	c->of[job->alg]++;
 	c->job[slot] = (struct job){
 		.n = job->n,
@@ -193,6 +196,7 @@ static void release(struct core *c, unsigned slot)
 {
 	must(c->job[slot].used);
 	c->job[slot].used = false;
+	c->lengthy -= c->job[slot].n > LANE_SHORT;
 	c->of[c->job[slot].alg]--;
 	c->free[SLOTS - c->jobs--] = (uint8_t)slot;
 }

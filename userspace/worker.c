@@ -476,8 +476,9 @@ void worker_admit(struct worker *w, uint64_t now_ns)
 	if (buf_pool_has_large(&w->pool))
 		while ((id = line_take(w, LINE_ROOM)) != WORKER_NONE)
 			line_put(w, LINE_SOCK, id);
-	admit_line(w, LINE_SHORT, now_ns);
+	/* Long jobs first: they cannot take all places, short ones could. */
 	admit_line(w, LINE_LONG, now_ns);
+	admit_line(w, LINE_SHORT, now_ns);
 	admit_new(w, now_ns);
 }
 

@@ -122,8 +122,13 @@ static inline bool random_put(struct lane *l, struct crowd *c)
 		.tag = (c->tag += 0x9e3779b9),
 		.alg = c->only != LANE_ALGS ? c->only : random_next() % LANE_ALGS,
 	};
-	bool room = c->n < c->most + (job.n <= LANE_SHORT ? LANE_EXPRESS : 0);
-	bool good = lane_put(l, &job) == room;
+	unsigned lengthy = 0;
+	bool room, good;
+
+	for (unsigned i = 0; i < c->n; i++)
+		lengthy += c->live[i].n > LANE_SHORT;
+	room = c->n < c->most + LANE_EXPRESS && (job.n <= LANE_SHORT || lengthy < c->most);
+	good = lane_put(l, &job) == room;
 
 	if (room)
 		c->live[c->n++] = job;

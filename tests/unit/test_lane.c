@@ -145,6 +145,9 @@ static void test_express(unsigned lanes)
 	ok(!lane_put(l, &job), "%u lanes: a long job gets no express lane that is free", lanes);
 	job.n = LANE_SHORT;
 	ok(lane_put(l, &job), "%u lanes: a short one does", lanes);
+	must(lane_drop(l, 0));
+	job.n = UINT64_MAX;
+	ok(lane_put(l, &job), "%u lanes: nor do short ones keep a long one out", lanes);
 }
 
 static void test_drop(void)

@@ -148,6 +148,30 @@ static void test_express(void)
 	is(in_lanes(), LANES_DEFAULT, "which it does not get from them");
 }
 
+/* Nor do short ones that never cease take its lane from a long one. */
+static void test_short_stream(void)
+{
+	enum { CLIENTS = LANE_EXPRESS + 4 };
+	struct worker_params p = usual;
+	uint16_t brief[CLIENTS], lengthy;
+	bool answered = false;
+
+	p.lanes = 1;
+	start_with(p);
+	for (int i = 0; i < CLIENTS; i++)
+		brief[i] = open_and_send(GET(16384));
+	turn();
+	lengthy = open_and_send(GET(100000));
+	for (int turns = 0; turns < 1000 && !answered; turns++) {
+		turn();
+		for (int i = 0; i < CLIENTS; i++)
+			if (says(heard(brief[i]), "200 OK"))
+				must(send_bytes(brief[i], GET(16384), strlen(GET(16384))));
+		answered = says(heard(lengthy), "200 OK");
+	}
+	ok(answered, "a long job has its lane while short ones come without end");
+}
+
 /* A place in line is not inherited by who gets the id next. */
 static void test_line_left(void)
 {
@@ -526,6 +550,7 @@ int main(void)
 	test_late();
 	test_crowd();
 	test_express();
+	test_short_stream();
 	test_line_left();
 	test_short_line_left();
 	test_timeouts();
