@@ -173,13 +173,6 @@ bool lane_calibrated(const struct lane *l)
 	return l->sample == l->rows * LANE_SAMPLES;
 }
 
-void lane_recalibrate(struct lane *l)
-{
-	l->sample = 0;
-	for (unsigned r = 0; r < l->rows; r++)
-		l->row[r].best_ps = 0;
-}
-
 /* --- queues: the running slots of one algorithm -------------------------------------- */
 
 /* Shortest first. A step leaves the order nearly as it was, so insertion is

@@ -101,8 +101,6 @@ uint32_t lane_pass_ps(const struct lane *l, enum lane_alg alg, unsigned k);
 bool lane_sample(struct lane *l);
 void lane_sampled(struct lane *l, uint64_t ns);
 bool lane_calibrated(const struct lane *l);
-/* Measure all anew. */
-void lane_recalibrate(struct lane *l);
 
 /* A row of the table: a body that this CPU can run. */
 struct lane_row {

@@ -400,7 +400,7 @@ static void test_calibrate(void)
 	lane_sampled(l, NS_PER_S);
 	is(lane_pass_ps(l, LANE_FNV1A32, 4), before, "a first sample changes nothing");
 	ok(!lane_calibrated(l), "nor is it all");
-	lane_recalibrate(l);
+	l = lane_fresh(LANES_DEFAULT, 0);
 	is(calibrate(l, ps), rows_of(l) * LANE_SAMPLES, "so many samples of each body");
 	ok(lane_calibrated(l) && !lane_sample(l), "then there is no more to measure");
 	ok(row_takes(l, four, 10000) && row_takes(l, two, ps[two]), "rows are as measured");
@@ -409,17 +409,6 @@ static void test_calibrate(void)
 	   "three jobs: the narrowest of two and one");
 	is(lane_pass_ps(l, LANE_FNV1A32, 4), 2 * lane_pass_ps(l, LANE_FNV1A32, 2),
 	   "four jobs take twice what two do");
-
-	builtin_of(l, ps);
-	lane_recalibrate(l);
-	ok(!lane_calibrated(l), "recalibrate: not yet done");
-	is(lane_choice(l, LANE_FNV1A32, 4), two, "what was measured is in effect until it is");
-	calibrate(l, ps);
-	is(lane_choice(l, LANE_FNV1A32, 4), four, "then what was measured anew");
-	ps[four] = ps[six] = 10000;
-	lane_recalibrate(l);
-	calibrate(l, ps);
-	ok(lane_choice(l, LANE_FNV1A32, 4) < four, "a body that has become slow is left");
 }
 
 static void test_noise(void)
@@ -434,7 +423,7 @@ static void test_noise(void)
 	calibrate(l, ps);
 	is(lane_choice(l, LANE_MIX64, 1), one, "a body wider but better by 1/100 is not used");
 	ps[two] = ps[one] - ps[one] / 40;
-	lane_recalibrate(l);
+	l = lane_fresh(LANES_DEFAULT, 0);
 	calibrate(l, ps);
 	is(lane_choice(l, LANE_MIX64, 1), two, "by 1/40 it is");
 	is(lane_pass_ps(l, LANE_MIX64, 1), lane_pass_ps(l, LANE_MIX64, 2), "one takes as two");
