@@ -165,8 +165,9 @@ enum {
 	/* Requests that wait for a lane, on one I/O thread: at 64 lanes and 10M rounds
 	 * 16 batches, 0.25 s of a core with AVX-512. */
 	WAITING_MAX = 1024,
-	/* How old a forecast may be when the next request asks it: far below the
-	 * least --max-wait-ms. */
+	/* How old a forecast may be when the next request asks it: a thousandth of the
+	 * usual --max-wait-ms. To look anew takes 11 us with 1024 who wait (Zen 5), and
+	 * 21 with 16 compute cores. */
 	FORECAST_US = 1000,
 	N_DEFAULT = 10000000,
 	N_MAX_DEFAULT = 100000000,
