@@ -216,10 +216,17 @@ void threads_publish(struct threads *th, struct steer *steer)
 		publish_table(th, &steer->lanes[t], t, one->io.cpu, worker_lane(one->io.worker),
 			      iothread_calibrated(&one->io));
 		crew_publish(&one->crew, &steer->counters[block]);
-		for (unsigned k = 0; k < one->crew.count; k++)
+		for (unsigned k = 0; k < one->crew.count; k++) {
+			bool measured = hop_measured(one->crew.hop[k]);
+
+			/* What is built in is the same for all, and here nobody writes it
+			 * now: the first time is before threads_calibrate. */
 			publish_table(th, &steer->lanes[block + k], block + k,
 				      th->conf->compute_cpu[first_core(th, t) + k],
-				      hop_lane(one->crew.hop[k]), hop_measured(one->crew.hop[k]));
+				      measured ? hop_lane(one->crew.hop[k]) :
+						 worker_lane(one->io.worker),
+				      measured);
+		}
 	}
 }
 
