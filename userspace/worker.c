@@ -555,7 +555,11 @@ bool worker_due(const struct worker *w)
 
 bool worker_busy(const struct worker *w)
 {
-	return lane_busy(roster_lane(w->roster)) || w->waiting ||
+	/* Who waits for the crew is no work of ours; when all are done, there is a lane. */
+	bool admits = w->line[LINE_NEW].first != WORKER_NONE ||
+		      (w->waiting && !roster_busy(w->roster));
+
+	return admits || lane_busy(roster_lane(w->roster)) ||
 	       w->line[LINE_AGAIN].first != WORKER_NONE;
 }
 

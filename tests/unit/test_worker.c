@@ -148,6 +148,23 @@ static void test_express(void)
 	is(in_lanes(), LANES_DEFAULT, "which it does not get from them");
 }
 
+/* All lanes are done at once, and somebody waits: the thread must not sleep. */
+static void test_sleepless(void)
+{
+	struct worker_params p = usual;
+	uint16_t behind = 0;
+
+	p.lanes = 1;
+	start_with(p);
+	for (int i = 0; i < 1 + LANE_EXPRESS + 1; i++)
+		behind = open_and_send(GET(1));
+	turn();
+	is(in_lanes() + worker_out(w, behind)->len, 0, "the lanes are free, and one waits");
+	ok(worker_busy(w), "which is work to do");
+	turn();
+	ok(says(heard(behind), "200 OK") && !worker_busy(w), "until it is done");
+}
+
 /* Nor do short ones that never cease take its lane from a long one. */
 static void test_short_stream(void)
 {
@@ -550,6 +567,7 @@ int main(void)
 	test_late();
 	test_crowd();
 	test_express();
+	test_sleepless();
 	test_short_stream();
 	test_line_left();
 	test_short_line_left();

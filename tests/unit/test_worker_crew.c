@@ -114,6 +114,21 @@ static void test_full(void)
 	ok(says(heard(waits), "200 OK"), "one that is left is given away, within slices");
 }
 
+static void test_waits(void)
+{
+	uint16_t waits;
+
+	start_crew();
+	for (unsigned i = 0; i < CORES * LANES; i++)
+		open_and_send(GET(50000000));
+	turn_crew();
+	waits = open_and_send(GET(20000));
+	ok(worker_busy(w), "a new request is work");
+	turn_crew();
+	is(worker_out(w, waits)->len, 0, "it waits for a lane of the crew");
+	ok(!worker_busy(w) && worker_awaits(w), "which is no work of ours");
+}
+
 static void test_clock(void)
 {
 	const char *text;
@@ -136,6 +151,7 @@ int main(void)
 	test_answers();
 	test_gone();
 	test_full();
+	test_waits();
 	test_clock();
 	for (unsigned i = 0; i < CORES; i++)
 		free(hop[i]);
