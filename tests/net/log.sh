@@ -88,7 +88,7 @@ for rung in auto socket; do
 	last_is "$rung: a long target is cut" "* GET \"/$(printf '%0127d' 0)\"... 404 - - *"
 	head -c 20000 /dev/zero | ask --data-binary @- "$url/echo" > /dev/null
 	last_is "$rung: too large" '* POST "/echo" 413 - - *'
-	ask -m 0.2 "$url/compute?n=1000000000" > /dev/null
+	in_c "$here/clients/leaver.py" $server4 $port 1000000000
 	soon 5 balanced
 	last_is "$rung: who goes away before the answer" '* GET "/compute?n=1000000000" - 1000000000 fnv1a32 *'
 	ask "$url/metrics" > /dev/null
