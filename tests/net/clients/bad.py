@@ -197,7 +197,8 @@ def requests():
             got_status = repr(trouble)
         connection.close()
         got = changed(before, lambda key: key.startswith("http_"))
-        report("request: " + name, (got_status, got), (status, {"http_" + counter: 1}))
+        report("request: " + name, (got_status, got),
+               (status, {"http_requests": 1, "http_" + counter: 1}))
 
 
 frames()
