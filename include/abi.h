@@ -35,7 +35,7 @@
 #include <stdint.h>
 #include "limits.h"
 
-enum { ABI_VERSION = 3 };
+enum { ABI_VERSION = 4 };
 
 /* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters,
  * of stages and of lanes, compute core k block io_threads + k of counters and of lanes,

@@ -259,8 +259,8 @@ static int let_group(const char *path, mode_t mode, const struct conf *conf)
  * may take. Who cannot be let in is no reason not to serve. */
 static void let_read(const struct steer *s, const struct conf *conf)
 {
-	static const char *const names[] = { "config", "live",  "mode",   "counters",
-					     "stages", "lanes", "summary" };
+	static const char *const names[] = { "config", "live",   "mode",  "counters", "stages",
+					     "lanes",  "gauges", "rings", "conns",    "summary" };
 	char path[CONF_PATH + 16];
 	int error = let_group(s->pin_dir, 0750, conf);
 	for (size_t i = 0; !error && i < array_size(names); i++) {
