@@ -67,7 +67,7 @@ PURE := buf spsc siphash cache wheel \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
         session answer note worker describe conns \
-        metrics accesslog
+        metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer nic cpu conf \
         stats table calibrate crew logger \

@@ -26,6 +26,8 @@
  *   conns      max_conns + SOCKS_      I/O thread, some each      yes
  *              DEFAULT an I/O thread   50 ms
  *   summary    1                        starter, each second       yes
+ *   trace      an entry per I/O thread  saker-stat trace, and the  yes
+ *                                       I/O thread (trace.h)
  *   xsks_map   a socket per RX queue    starter                    no
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
  */
@@ -298,6 +300,8 @@ struct mode {
 	X(busy_ns, "time spent in turns that found work") \
 	X(clock_backwards, \
 	  "stamps that would have given a negative time, or one of minutes; not recorded") \
+	X(trace_frames, "frames copied for saker-stat trace") \
+	X(trace_lost, "frames that saker-stat trace wanted and did not get: its ring was full") \
 	/* the crew: a block for each compute core, but crew_wakes */ \
 	X(crew_done, "jobs that a compute core finished") \
 	X(crew_dropped, "jobs that a compute core gave up, since their client had gone") \
@@ -495,6 +499,52 @@ struct conn_entry {
 };
 _Static_assert(sizeof(struct conn_entry) == 96, "1,024 connections and 256 sockets in 120 KiB");
 
+/* --- trace: frames for who asks ------------------------------------------ */
+/* trace.h has the arithmetic, and who writes what in which order. */
+struct trace_want {
+	uint64_t until_ns; /* frames are wanted until then: past when nobody reads */
+	uint32_t run;      /* not that of the reader before */
+	uint32_t pid;      /* of the reader, for people */
+	uint32_t snap;     /* bytes of each frame at most; 0: all */
+	uint16_t port;     /* of either end, host order; 0: any */
+	uint16_t prefix;   /* so many bits of addr count; 0: any address */
+	uint8_t addr[16];  /* of the client; IPv4 as ::ffff:a.b.c.d */
+};
+
+struct trace_ring {
+	/* written by the reader */
+	struct trace_want want __attribute__((aligned(64)));
+	uint64_t head __attribute__((aligned(64))); /* bytes taken */
+	/* written by the I/O thread */
+	uint64_t tail __attribute__((aligned(64))); /* bytes put */
+	uint64_t lost; /* frames that were wanted and found the ring full */
+	uint64_t word[TRACE_BYTES / 8] __attribute__((aligned(64)));
+};
+
+enum trace_flags {
+	TRACE_SENT = 1,    /* by us; else received */
+	TRACE_STAMPED = 2, /* received: steer_ns is known */
+	TRACE_ANSWER = 4,  /* sent: a struct trace_times stands before the frame */
+};
+
+/* In the ring, with the frame behind it, up to a multiple of 8. */
+struct trace_record {
+	uint16_t bytes; /* of all that */
+	uint16_t flags;
+	uint32_t run;      /* of the reader that it is for */
+	uint64_t time_ns;  /* sent: to the TX ring; received: XDP's stamp, else the ring pop */
+	uint16_t captured; /* bytes that follow */
+	uint16_t original; /* bytes that the frame had */
+	uint32_t steer_ns; /* received: stamp to ring pop, 4.29 s at most */
+};
+
+/* Of the request whose answer begins in the frame; TRACE_UNKNOWN where there was no
+ * such stage. */
+struct trace_times {
+	uint64_t steer_ns, parse_ns, wait_ns, compute_ns, reply_ns, total_ns;
+};
+#define TRACE_UNKNOWN UINT64_MAX
+
 /* --- summary: the report for people who only have bpftool --------------- */
 struct summary_stage {
 	uint64_t count;
@@ -529,6 +579,8 @@ struct summary {
 _Static_assert(sizeof(struct stats_block) % 64 == 0, "array stride keeps the cache lines apart");
 _Static_assert(sizeof(struct stage_block) % 64 == 0, "array stride keeps the cache lines apart");
 _Static_assert(sizeof(struct stats_block) >= STATS_COUNT * 8, "one word a counter");
+_Static_assert(sizeof(struct trace_ring) == TRACE_ENTRY, "a multiple of every page size");
+_Static_assert(sizeof(struct trace_record) == 24, "no padding");
 _Static_assert(sizeof(struct icmp_event) == 48, "no padding: XDP would have to clear it");
 
 #endif

@@ -196,6 +196,18 @@ enum {
 };
 _Static_assert(RELAY_RECORDS >= 2 * BATCH_MAX, "a turn's worth always fits an empty ring");
 
+/* --- trace ------------------------------------------------------------------ */
+enum {
+	/* Of each I/O thread, for saker-stat trace. It looks each millisecond: this takes
+	 * 5 ms of full-size frames at 25,000/s each way, or 9 of short ones at 150,000/s. A multiple
+	 * of the largest page (arm64: 64 KiB), so that the thread can map the first page
+	 * of its own alone. */
+	TRACE_ENTRY = 256 * 1024,
+	TRACE_BYTES = TRACE_ENTRY - 3 * 64, /* without the words in front */
+	/* A reader that does not say in time that it lives is dead. */
+	TRACE_LEASE_MS = 1000,
+};
+
 /* --- steering ------------------------------------------------------------- */
 enum {
 	STEER_ADDRS_MAX = 8,

@@ -59,6 +59,8 @@ static void answered(struct worker *w, uint16_t id, unsigned status, size_t n, b
 	if (!s->unsent) {
 		s->unsent = true;
 		s->sent_result_ns = now_ns;
+		s->sent = (struct stamps){ s->req_stamp_ns, s->req_pop_ns, s->parsed_ns, s->lane_ns,
+					   s->result_ns };
 		s->sent_from_ns = s->req_stamp_ns ? s->req_stamp_ns : s->req_pop_ns;
 	}
 	session_told(w, id);

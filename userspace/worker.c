@@ -542,11 +542,28 @@ size_t worker_emit(struct worker *w, uint8_t *frame, size_t room, uint64_t now_n
 
 		s->unsent = false;
 		*answer = true;
+		w->emitted = slot;
 		record(w, STAGE_reply, s->sent_result_ns, now_ns);
 		record(w, STAGE_total, s->sent_from_ns, now_ns);
 	}
 	return pkt_emit(&seg, frame, room);
 }
+
+void worker_times(const struct worker *w, uint64_t now_ns, struct trace_times *times)
+{
+	const struct session *s = &w->session[w->emitted];
+	const struct stamps *of = &s->sent;
+
+	*times = (struct trace_times){
+		.steer_ns = span_ns(of->stamp_ns, of->pop_ns),
+		.parse_ns = span_ns(of->pop_ns, of->parsed_ns),
+		.wait_ns = span_ns(of->parsed_ns, of->lane_ns),
+		.compute_ns = span_ns(of->lane_ns, of->result_ns),
+		.reply_ns = span_ns(s->sent_result_ns, now_ns),
+		.total_ns = span_ns(s->sent_from_ns, now_ns),
+	};
+}
+_Static_assert(SPAN_NONE == TRACE_UNKNOWN, "a span is a time of the trace");
 
 bool worker_due(const struct worker *w)
 {

@@ -104,6 +104,10 @@ bool worker_answer(struct worker *w, uint64_t now_ns);
 /* The next due frame, or 0. *answer: it carries bytes of an answer. */
 size_t worker_emit(struct worker *w, uint8_t *frame, size_t room, uint64_t now_ns, bool *answer);
 
+/* When *answer was true: what the stages took of the request whose answer begins there;
+ * unknown are those that it did not have. */
+void worker_times(const struct worker *w, uint64_t now_ns, struct trace_times *times);
+
 /* Is there a request to admit, a lane of this core to step, a result to write? Is
  * there a job with the crew, whose result worker_answer may find? Frames that are only
  * due for sending are asked for by worker_due. */

@@ -54,6 +54,11 @@ struct line {
 	uint16_t first, last;
 };
 
+/* When a request came to its stages; 0: it did not. */
+struct stamps {
+	uint64_t stamp_ns, pop_ns, parsed_ns, lane_ns, result_ns;
+};
+
 struct session {
 	struct http_head head;
 	struct route_ask ask;
@@ -77,8 +82,9 @@ struct session {
 	/* the request in hand; 0: not that far */
 	uint64_t req_stamp_ns, req_pop_ns, parsed_ns, lane_ns, result_ns;
 	uint64_t hash;
-	/* the answer under way */
+	/* the answer under way, and the request that it is to */
 	uint64_t sent_from_ns, sent_result_ns;
+	struct stamps sent;
 	/* of the connection, for who looks in */
 	uint64_t opened_ns, requests, bytes_in, bytes_out;
 };
@@ -110,6 +116,7 @@ struct worker {
 	bool draining;
 	struct http_head undo; /* a body's parser state before the present bytes */
 	unsigned requests;     /* sessions that have asked */
+	uint16_t emitted;      /* whose answer the last worker_emit began */
 	unsigned waiting;      /* sessions in PHASE_WAIT */
 	uint64_t forecast_ns;  /* when the roster looked ahead last; 0: anew at the next chance */
 	uint64_t slice_ns;     /* what the last worker_compute should take; 0: nothing ran */
