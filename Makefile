@@ -70,7 +70,7 @@ PURE := buf spsc siphash cache wheel \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer nic cpu conf \
-        stats table calibrate crew logger \
+        stats table calibrate crew logger tracer \
         iothread threads starter main
 
 TOOLS := saker-stat

@@ -105,6 +105,15 @@ struct {
 	__type(value, struct summary);
 } summary SEC(".maps");
 
+/* Cut down to the threads, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IO_THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct trace_ring);
+} trace SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__uint(max_entries, QUEUES_MAX);

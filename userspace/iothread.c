@@ -102,8 +102,10 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	publish(io, now_ns);
-	if (io->now.rings)
+	if (io->now.rings) {
 		watch_tx(io, now_ns);
+		tracer_rest(&io->now.tracer, now_ns);
+	}
 	if (io->draining && !worker_live(io->worker))
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
@@ -162,6 +164,15 @@ static void take_bypass(struct iothread *io)
 
 /* --- the turn ------------------------------------------------------------------------ */
 
+/* For saker-stat trace, before the worker may write into the frames. */
+static void trace_received(struct iothread *io, const struct ring_frame *batch, unsigned n,
+			   uint64_t now_ns)
+{
+	tracer_begin(&io->now.tracer);
+	for (unsigned i = 0; i < n; i++)
+		tracer_received(&io->now.tracer, io->now.stats, &batch[i], now_ns);
+}
+
 /* Frames in; true if there were any. The clock is read after the pop, so that
  * no frame is younger than the time that it is given. */
 static bool receive(struct iothread *io)
@@ -178,6 +189,8 @@ static bool receive(struct iothread *io)
 			continue;
 		any = true;
 		now_ns = cpu_now_ns();
+		if (unlikely(tracer_wanted(&io->now.tracer, now_ns)))
+			trace_received(io, batch, n, now_ns);
 		for (unsigned i = 0; i < n; i++) {
 			if (i + 1 < n)
 				__builtin_prefetch(batch[i + 1].data);
@@ -222,15 +235,28 @@ static bool hear_routers(struct iothread *io)
 	return n;
 }
 
+static void trace_sent(struct iothread *io, const uint8_t *frame, size_t len, bool answer,
+		       uint64_t now_ns)
+{
+	struct trace_times times;
+
+	if (answer)
+		worker_times(io->worker, now_ns, &times);
+	tracer_sent(&io->now.tracer, io->now.stats, frame, len, answer ? &times : NULL, now_ns);
+}
+
 /* Due segments out, on the first ring. */
 static void transmit(struct iothread *io)
 {
 	struct ring *r = &io->now.ring[0];
 	uint64_t sent_ns[RING_COMP], now_ns = cpu_now_ns();
 	unsigned timed = ring_reap(r, sent_ns);
+	bool traced = tracer_wanted(&io->now.tracer, now_ns);
 
 	for (unsigned i = 0; i < timed; i++)
 		hist_record(&io->now.stages->sent, now_ns - sent_ns[i]);
+	if (unlikely(traced))
+		tracer_begin(&io->now.tracer);
 	while (worker_due(io->worker)) {
 		uint16_t frame;
 		uint8_t *to = ring_reserve(r, &frame);
@@ -246,6 +272,8 @@ static void transmit(struct iothread *io)
 			ring_cancel(r, frame);
 			break;
 		}
+		if (unlikely(traced))
+			trace_sent(io, to, len, answer, now_ns);
 		ring_commit(r, frame, len, answer ? now_ns : 0);
 	}
 	ring_tx(r);
@@ -357,6 +385,7 @@ static void *run(void *arg)
 			turn_sockets(io);
 	}
 	publish(io, cpu_now_ns());
+	tracer_rest(&io->now.tracer, UINT64_MAX);
 	return NULL;
 }
 

@@ -45,6 +45,7 @@
 #include "ring.h"
 #include "sock.h"
 #include "spsc.h"
+#include "tracer.h"
 #include "worker.h"
 
 /* What the starter hands over when the maps are there; rings may be none. */
@@ -61,7 +62,8 @@ struct bypass {
 	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
-	const char *text; /* the mode, for /healthz */
+	struct tracer tracer; /* has a page while there are rings */
+	const char *text;     /* the mode, for /healthz */
 	/* what /metrics shows: the blocks of all, and whose hearts beat */
 	struct metrics_source metrics;
 	const struct steer_live *hearts;

@@ -22,9 +22,9 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",    "mode",     "counters",
-					 "stages", "lanes",   "gauges",   "rings",
-					 "conns",  "summary", "xsks_map", "icmp_ring" };
+static const char *const map_names[] = { "config", "live",     "mode",     "counters", "stages",
+					 "lanes",  "gauges",   "rings",    "conns",    "summary",
+					 "trace",  "xsks_map", "icmp_ring" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -369,6 +369,8 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.conns, conns_all(s));
 	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.trace, s->stage_blocks);
+	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
 		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
@@ -376,6 +378,11 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 }
 
 /* --- the mapped blocks ------------------------------------------------------------ */
+
+static int keep_fd(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
 
 /* The kernel lays elements out at multiples of 8 bytes and maps whole pages. */
 static size_t map_bytes(size_t value, size_t entries)
@@ -396,6 +403,22 @@ static void *map_block(const struct bpf_map *map, size_t value, size_t entries)
 	return map_with(map, value, entries, MAP_POPULATE);
 }
 
+/* The first page of each thread's: what is mapped counts as resident, and there is
+ * seldom a reader. tracer.c maps the rest. */
+static bool map_trace(struct steer *s, const struct steer_bpf *skel)
+{
+	s->trace_fd = keep_fd(bpf_map__fd(skel->maps.trace));
+	for (unsigned t = 0; t < s->stage_blocks && s->trace_fd >= 0; t++) {
+		void *at = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+				MAP_SHARED, s->trace_fd, (off_t)t * TRACE_ENTRY);
+
+		if (at == MAP_FAILED)
+			return false;
+		s->trace[t] = at;
+	}
+	return s->trace_fd >= 0;
+}
+
 static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 {
 	s->live = map_block(skel->maps.live, sizeof *s->live, 1);
@@ -409,7 +432,7 @@ static int map_blocks(struct steer *s, const struct steer_bpf *skel)
 	s->conns = map_with(skel->maps.conns, sizeof *s->conns, conns_all(s), 0);
 	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
 	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->gauges ||
-	    !s->rings || !s->conns || !s->summary)
+	    !s->rings || !s->conns || !s->summary || !map_trace(s, skel))
 		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
 	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
 	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
@@ -432,15 +455,14 @@ static void unmap_blocks(struct steer *s)
 	unmap_block(s->rings, sizeof *s->rings, QUEUES_MAX);
 	unmap_block(s->conns, sizeof *s->conns, conns_all(s));
 	unmap_block(s->summary, sizeof *s->summary, 1);
+	for (unsigned t = 0; t < s->stage_blocks; t++)
+		unmap_block(s->trace[t], 1, 1);
+	if (s->trace_fd >= 0)
+		close(s->trace_fd);
 	icmp_close(&s->icmp);
 }
 
 /* --- open to close ------------------------------------------------------------------ */
-
-static int keep_fd(int fd)
-{
-	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
-}
 
 int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 {
@@ -448,7 +470,8 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 			     .ifindex = conf->ifindex,
 			     .prog_fd = -1,
 			     .xsks_fd = -1,
-			     .link_fd = -1 };
+			     .link_fd = -1,
+			     .trace_fd = -1 };
 	if (!getenv("SAKER_BPF_LOG"))
 		libbpf_set_print(silent);
 

@@ -37,6 +37,9 @@ struct steer {
 	struct ring_block *rings;     /* and for each of QUEUES_MAX queues */
 	struct conn_entry *conns;     /* conns_each for each I/O thread */
 	struct summary *summary;
+	/* a page of each I/O thread's, and where the rest is: tracer.h */
+	struct trace_ring *trace[IO_THREADS_MAX];
+	int trace_fd;
 	unsigned counter_blocks, stage_blocks, lane_tables, conns_each;
 	struct icmp icmp; /* I/O thread 0's, once it is handed over */
 

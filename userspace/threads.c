@@ -179,6 +179,7 @@ void threads_give(struct threads *th, struct steer *steer, const char *text)
 		b->icmp = t ? NULL : &steer->icmp;
 		b->heard = t ? &th->one[t].heard : NULL;
 		b->tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL;
+		tracer_init(&b->tracer, steer->trace[t], steer->trace_fd, t);
 		b->text = text;
 		b->metrics = source_of(th, steer->mode);
 		b->metrics.counters = steer->counters;
