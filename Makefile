@@ -51,7 +51,7 @@ endif
 B := $(folder)
 
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(if $(SAN),-DBASE_DEBUG) $(if $(HIST_OFF),-DHIST_OFF) \
-            -iquote include -iquote userspace -iquote tests -iquote $B
+            -iquote include -iquote userspace -iquote tools -iquote tests -iquote $B
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 override CFLAGS += -std=gnu11 $(MARCH) -MMD -MP $(WARNINGS) -fno-strict-aliasing -pthread \
@@ -75,7 +75,7 @@ EDGE := ring icmp sock steer nic cpu conf \
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
-              stat_lanes stat_conns stat_gauges
+              stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -103,7 +103,7 @@ $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
-$B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o
+$B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trace.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(CURSES) -lm
 

@@ -19,6 +19,7 @@
 #include "stat.h"
 #include "stat_conns.h"
 #include "stat_lanes.h"
+#include "stat_trace.h"
 
 /* What the last look left, for --interval; an entry for each instance. */
 struct looks {
@@ -375,22 +376,31 @@ _Noreturn void base_panic(const char *what, const char *file, int line)
 	abort();
 }
 
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "conns", stat_conns },
+	{ "lanes", stat_lanes },
+	{ "trace", stat_trace },
+};
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = options,
 		.parser = option_parse,
-		.args_doc = "\nlanes -i IFACE",
-		.doc = "Show the mode, the time of each stage and the counters of a saker(8); "
-		       "with `lanes`, what each of its loop bodies takes.",
+		.args_doc = "\nconns|lanes|trace ...",
+		.doc = "Show the mode, the time of each stage and the counters of a saker(8).\v"
+		       "With a word in front, each with its own --help: `conns`, who is connected; "
+		       "`lanes`, what each loop body takes; `trace`, the frames themselves.",
 	};
 	struct args args = { 0 };
 	struct set set = { NULL, 0, false };
 	argp_err_exit_status = 2;
-	if (argc > 1 && !strcmp(argv[1], "conns"))
-		return stat_conns(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "lanes"))
-		return stat_lanes(argc - 1, argv + 1);
+	for (unsigned i = 0; i < array_size(commands) && argc > 1; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
 	bool good = run(&set, &args);
 	set_free(&set);

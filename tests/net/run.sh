@@ -10,7 +10,7 @@ here=${0%/*}
 shift
 core='basics http bad slow blackhole'
 all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew
-	exact stat conns bpftool transcripts metrics log
+	exact stat conns bpftool transcripts metrics log trace
 	slow stall load interop hostile impair loss"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
