@@ -12,7 +12,8 @@
 #include "device.h"
 #include "worker.h"
 
-enum { QUEUE = 64, BUSY_NS = 50 * NS_PER_US, IDLE_NS = NS_PER_MS };
+/* STEER_NS: a stamp as XDP gives one, so that answers are as long as on the wire. */
+enum { QUEUE = 64, BUSY_NS = 50 * NS_PER_US, IDLE_NS = NS_PER_MS, STEER_NS = NS_PER_US };
 
 static struct {
 	struct worker *worker;
@@ -48,7 +49,7 @@ static void emit(void)
 static void turn(uint8_t *frame, size_t len)
 {
 	if (frame)
-		worker_frame(sim.worker, frame, len, 0, sim.now_ns);
+		worker_frame(sim.worker, frame, len, sim.now_ns - STEER_NS, sim.now_ns);
 	worker_admit(sim.worker, sim.now_ns);
 	worker_compute(sim.worker, sim.now_ns);
 	worker_answer(sim.worker, sim.now_ns);
