@@ -211,6 +211,14 @@ in_s "$build/saker-stat" --save="$dir/both"
 is 'a snapshot of both' "$(in_s "$build/saker-stat" --since="$dir/both" --json | jq -c 'map(.since.requests)')" '[0,0]'
 in_s "$build/saker-stat" --hgrm=total > "$dir/out" 2>&1
 like '--hgrm of both is refused' "$? $(cat "$dir/out")" '1 *which? -i IFACE'
+if has tmux 'live view of both'; then
+	screen C
+	shown 'live view of both: the first' '^lo@.* 1 of 2'
+	keys Tab
+	shown 'live view of both: Tab goes to the second' '^server0@.* 2 of 2'
+	keys q
+	soon 5 closed
+fi
 kill -TERM $second
 wait $second
 is 'the second ends well' $? 0
