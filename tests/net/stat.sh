@@ -46,7 +46,7 @@ is 'table: the counts are those of the requests' \
 	"$(awk '$1 == "compute" && $2 != "CPU" { print $2 } $1 == "http_ok" { print $2 }
 	$1 == "requests" { print $2 + 0 }' "$dir/table" | sort -u)" 1200
 is '--all shows the counters that are 0, too' "$(st --all |
-	awk '/^counter/ { on = 1; next } on { n++ } END { print n }')" "$(json '.counters | length')"
+	awk '/^counter/ { on = 1; next } !NF { on = 0 } on { n++ } END { print n }')" "$(json '.counters | length')"
 
 # --- snapshots -------------------------------------------------------------------
 ok '--save writes a snapshot' st --save="$dir/snapshot"
@@ -232,9 +232,10 @@ as() { # GROUP COMMAND...: nobody, in that group alone
 note "kernel.unprivileged_bpf_disabled is $(sysctl -n kernel.unprivileged_bpf_disabled)"
 is 'a member of the group, without any capability, reads it' \
 	"$(as $group "$build/saker-stat" -i server0 --json | jq .start.requests)" "$(json .start.requests)"
+is 'all parts of it' "$(as $group "$build/saker-stat" -i server0 --json | jq -c '[keys, (.gauges, .rings | length)]')" \
+	"$(json '[keys, (.gauges, .rings | length)]')"
+ok 'and the connections' as $group "$build/saker-stat" conns -i server0
 is 'and the lanes' "$(as $group "$build/saker-stat" lanes -i server0 --json | jq length)" 1
-is 'and the rings' "$(as $group "$build/saker-stat" -i server0 --json | jq -c '[.gauges, .rings | length]')" '[1,1]'
-is 'and who is connected' "$(as $group "$build/saker-stat" conns -i server0 --json | jq -r '.conns | type')" array
 is 'and finds it' "$(as $group "$build/saker-stat" | wc -l)" 1
 as nogroup "$build/saker-stat" -i server0 > "$dir/out" 2>&1
 like 'nobody else does' "$? $(cat "$dir/out")" '1 *mode: Permission denied: run as root, or let your group read it*'
