@@ -14,9 +14,11 @@ scrape() { # CURL_ARGUMENTS...
 }
 
 # The counters http_*, which stand still while nobody asks, and of each stage of
-# requests how many there were: from saker-stat, and from the text.
+# requests how many there were: from saker-stat, and from the text, which has been
+# asked for by one request more, not yet answered.
 told_by_stat() {
-	stat_json | jq -r '(.counters | to_entries[] | select(.key | startswith("http_")) | "\(.key) \(.value)")'
+	stat_json | jq -r '.counters | .http_requests += 1 | to_entries[] | select(.key | startswith("http_")) |
+		"\(.key) \(.value)"'
 }
 
 told_by_text() {
