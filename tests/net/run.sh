@@ -9,7 +9,7 @@ build=$1
 here=${0%/*}
 shift
 core='basics http bad slow blackhole'
-all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew
+all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew overload
 	exact stat conns bpftool transcripts metrics log trace
 	slow stall load interop hostile impair loss"
 # shellcheck disable=SC2086 # words
@@ -27,6 +27,7 @@ build=$(cd "$build" && pwd) || exit 1
 need="$build/pass.bpf.o $build/drop.bpf.o"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
 case " $* " in *' impair '*) need="$need $build/impair" ;; esac
+case " $* " in *' overload '*) need="$need $build/rate" ;; esac
 # shellcheck disable=SC2086 # words
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
 
