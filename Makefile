@@ -66,7 +66,7 @@ PURE := buf spsc siphash cache wheel \
         pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
-        session answer note worker describe conns \
+        session jobs answer note worker describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring icmp sock steer nic cpu conf \

@@ -2,9 +2,8 @@
 /*
  * worker_private.h - the worker's own records, for worker.c and session.c
  *
- * Model    worker.c walks the stages; session.c and answer.c are one client's
- *          conversation: bytes to requests, requests and results to answers.
- *          describe.c tells others how it stands.
+ * Model    worker.c walks the stages; session.c, jobs.c and answer.c are one client's
+ *          conversation: bytes to requests, requests to results, results to answers.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
@@ -165,9 +164,19 @@ static inline bool session_is_idle(const struct worker *w, uint16_t id)
 }
 
 /* --- worker.c --- */
+/* The first who stands there, WORKER_NONE at the end. */
+uint16_t line_take(struct worker *w, enum session_line which);
 void line_put(struct worker *w, enum session_line which, uint16_t id);
 /* If it stands there. */
 void line_leave(struct worker *w, enum session_line which, uint16_t id);
+
+/* --- jobs.c --- */
+/* Those who wait, and those who are new: to lanes, to wait, or turned away. */
+void jobs_admit(struct worker *w, uint64_t now_ns);
+/* A slice for the lanes of this core. */
+void jobs_step(struct worker *w, uint64_t now_ns);
+/* Results to answers; true if there was one. */
+bool jobs_take(struct worker *w, uint64_t now_ns);
 
 /* --- session.c --- */
 /* The head of a request has come, well or not; and it has ended: its caller counts how. */
