@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * worker_private.h - the worker's own records, for worker.c and session.c
+ * worker_private.h - the worker's own records, for worker.c and the parts of a session
  *
  * Model    worker.c walks the stages; session.c, jobs.c and answer.c are one client's
  *          conversation: bytes to requests, requests to results, results to answers.
+ *          describe.c tells others how it stands.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
