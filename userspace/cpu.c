@@ -113,6 +113,22 @@ uint32_t cpu_features(void)
 }
 #endif
 
+int cpu_idle_lightly(void)
+{
+	int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	int32_t us = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, &us, sizeof us) != sizeof us) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
 static size_t whole_pages(size_t length)
 {
 	return round_up(length, (size_t)sysconf(_SC_PAGESIZE));

@@ -28,6 +28,12 @@ bool cpu_allowed(int cpu);
  * only if the kernel keeps its registers. */
 uint32_t cpu_features(void);
 
+/* As long as the descriptor that it returns is open, no CPU of this machine idles in a
+ * state that takes time to leave (Linux: pm_qos_interface.rst): a sleeping thread is
+ * woken in 4 us instead of 24 on a virtual machine whose CPUs halt. -errno: it may not,
+ * or there is no such thing. */
+int cpu_idle_lightly(void);
+
 /* Zeroed pages, shared with children, never swapped once touched
  * (mlock2 ONFAULT; a refused lock is not an error: *locked says). The length is
  * rounded up to pages. NULL with errno. */

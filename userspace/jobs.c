@@ -122,7 +122,7 @@ void jobs_step(struct worker *w, uint64_t now_ns)
 }
 
 /* A slice's own length, or, when others took the core from it, what they took: a
- * body takes as long as it takes, so half as much again is not its own. */
+ * body takes as long as it takes, so an eighth more is not its own. */
 static void record_slice(struct worker *w, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - w->compute_ns;
@@ -130,7 +130,7 @@ static void record_slice(struct worker *w, uint64_t now_ns)
 	if (!w->slice_ns || now_ns <= w->compute_ns)
 		return;
 	roster_stepped(w->roster, ns);
-	if (ns > w->slice_ns + w->slice_ns / 2 + SLICE_NOISE_NS)
+	if (ns > w->slice_ns + w->slice_ns / 8 + SLICE_NOISE_NS)
 		record(w, STAGE_stolen, w->slice_ns, ns);
 	else
 		record(w, STAGE_slice, 0, ns);

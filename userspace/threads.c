@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 #include "calibrate.h"
 #include "cpu.h"
 #include "stats.h"
@@ -13,6 +14,7 @@ int threads_listen(struct threads *th, const struct conf *conf)
 	int error = 0;
 
 	th->conf = conf;
+	th->idle_fd = -1;
 	th->count = conf_io_threads(conf);
 	for (unsigned t = 0; t < th->count && !error; t++) {
 		struct sock_share share = { .number = t, .of = th->count };
@@ -82,6 +84,19 @@ static unsigned first_core(const struct threads *th, unsigned t)
 	return t * th->conf->compute_cpus / th->count;
 }
 
+/* A compute core that sleeps shall be up quickly. */
+static void idle_lightly(struct threads *th)
+{
+	if (!th->conf->compute_cpus)
+		return;
+	th->idle_fd = cpu_idle_lightly();
+	if (th->idle_fd < 0)
+		fprintf(stderr,
+			"saker: %s: compute CPUs may sleep deeply, and be slow to wake: "
+			"/dev/cpu_dma_latency: %s\n",
+			th->conf->ifname, strerror(-th->idle_fd));
+}
+
 static int make_crew(struct threads *th, unsigned t)
 {
 	const struct conf *c = th->conf;
@@ -128,6 +143,7 @@ int threads_start(struct threads *th, const struct mode *mode, const struct nic 
 	struct worker_params p = params_of(th->conf, nic);
 	int error = 0;
 
+	idle_lightly(th);
 	if (getrandom(p.secret, sizeof p.secret, 0) != sizeof p.secret) {
 		fprintf(stderr, "saker: %s: no random numbers for the secret: %s\n",
 			th->conf->ifname, strerror(errno));
@@ -257,6 +273,9 @@ void threads_close(struct threads *th)
 		sock_close(&th->one[--th->listening].sock);
 	for (unsigned t = 0; t < th->count; t++)
 		crew_stop(&th->one[t].crew);
+	if (th->idle_fd >= 0)
+		close(th->idle_fd);
+	th->idle_fd = -1;
 	for (unsigned t = 0; t < th->count; t++)
 		if (th->one[t].io.worker)
 			cpu_pages_free(th->one[t].io.worker, th->one[t].worker_len);

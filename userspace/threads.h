@@ -47,6 +47,7 @@ struct threads {
 	struct logger *log; /* by the starter, before threads_start; NULL: none */
 	unsigned count;
 	unsigned listening, running;              /* so many of them */
+	int idle_fd;                              /* cpu_idle_lightly; negative: no */
 	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */
 	struct iothread *all[IO_THREADS_MAX];
 	struct thread one[IO_THREADS_MAX];

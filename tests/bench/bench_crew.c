@@ -4,13 +4,12 @@
  *
  * Model    The producer sits on the first CPU that we may use, the core on the last.
  *          hop      a job of no rounds, sent and taken, while the core spins
- *          wake     from the producer's clock before it sends to the core's when it
- *                   begins; asleep for PAUSE_US before
+ *          halted   from the producer's clock before it sends to the core's when it
+ *                   begins; asleep for PAUSE_US before, on a CPU that halted
+ *          wake     the same as saker has it (cpu_idle_lightly): the CPU polls, and to
+ *                   wake it is a write to memory
  *          futex    the same between two bare threads: what a wake costs here at all
  *          call     and the part of it that the system call takes, on the producer
- *          polled   wake, while idle CPUs poll instead of halting: then waking is a
- *                   write to memory. What wake takes more is the interrupt between
- *                   CPUs and, in a virtual machine, the hypervisor, on both sides.
  *          work     JOBS jobs of ROUNDS rounds through the crew, in turn with the same
  *                   lanes alone on that CPU; the medians of PAIRS. By the clock, and
  *                   by the CPU time of the thread that computes, which others who use
@@ -18,13 +17,13 @@
  *          JSON on stdout, a line each; a table on stderr.
  * Units    ns.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,34 +202,22 @@ static void futex_bench(struct spread *wake, struct spread *call)
 	*call = spread_of(WAKES);
 }
 
-/* As long as this file is open with a 0 in it, no CPU idles in a state that takes time
- * to leave (Documentation/power/pm_qos_interface.rst). */
-static int hold_latency(void)
-{
-	int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-	int32_t us = 0;
-
-	if (fd >= 0)
-		must(write(fd, &us, sizeof us) == sizeof us);
-	return fd;
-}
-
 static void wakes(void)
 {
-	struct spread wake = wake_bench(), bare, call;
+	struct spread halted = wake_bench(), wake, bare, call;
 	int fd;
 
-	report("wake", WAKES, wake, "from sleep, until the core begins");
+	report("halted", WAKES, halted, "from sleep, where CPUs may idle as deeply as they like");
+	fd = cpu_idle_lightly();
+	if (fd < 0)
+		fprintf(stderr, "         CPUs cannot be kept from that: %s\n", strerror(-fd));
+	wake = wake_bench();
+	report("wake", WAKES, wake, "from sleep, as saker has it, until the core begins");
 	futex_bench(&bare, &call);
 	report("futex", WAKES, bare, "two bare threads, the same way");
 	report("call", WAKES, call, "of that, the producer's system call");
-	fd = hold_latency();
-	if (fd < 0) {
-		fprintf(stderr, "polled    skipped: cannot open /dev/cpu_dma_latency\n");
-	} else {
-		report("polled", WAKES, wake_bench(), "from sleep, while idle CPUs poll");
+	if (fd >= 0)
 		close(fd);
-	}
 	printf("{\"bench\":\"crew\",\"part\":\"target\",\"wake_target_ns\":%d,\"met\":%s,"
 	       "\"wake_over_futex\":%.3f}\n",
 	       TARGET_NS, wake.p50 <= TARGET_NS ? "true" : "false",

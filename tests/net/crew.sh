@@ -66,6 +66,11 @@ stop_saker
 # --- with a crew ------------------------------------------------------------------------
 start_saker --io-cpu=1 --compute-cpus=0 --spin-us=0 --max-n=10000000000
 like 'the ready line names the compute CPU' "$(ready_line)" '*, I/O CPU 1, compute CPU 0, *'
+if [ -w /dev/cpu_dma_latency ]; then
+	ok 'no CPU sleeps deeply meanwhile' test -n "$(find "/proc/$saker/fd" -lname /dev/cpu_dma_latency)"
+else
+	like 'that CPUs may sleep deeply is said' "$(cat "$dir/log")" '*compute CPUs may sleep deeply*'
+fi
 ok 'the compute CPU measures its lanes' soon 10 is_measured 1
 is 'and says which CPU it is' "$(table 1 .cpu)" 0
 ok 'every answer right' in_c "$here/clients/check.py" $server4 $port 640 16 get post pipeline pieces
