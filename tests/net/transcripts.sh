@@ -51,6 +51,21 @@ typed json.txt 'saker-stat -i server0 --json | jq .'
 typed prometheus.txt 'saker-stat --prometheus | head -24'
 typed prometheus.txt "saker-stat --prometheus | grep '^[^_]* saker_stage_seconds\\|stage=\"total\"'"
 typed hgrm.txt 'saker-stat -i server0 --hgrm=total'
+typed lanes.txt 'saker-stat lanes -i server0'
+spawn_c curl -s -o /dev/null --max-time 2 --rate 2/s "$url/compute?n=1000&seed=[1-9]"
+spawn_c curl -s -o /dev/null --max-time 2 "$url/compute?n=100000000&seed=[1-99]"
+sleep 0.5 # the list is 50 ms old
+typed conns.txt 'saker-stat conns -i server0'
+echo "\$ curl http://$server4:$port/metrics | grep ..." > "$dir/new/metrics.txt"
+ask "$url/metrics" | grep 'stage="total",le="0.0000\|_count.*total\|saker_info\|http_ok_total' >> "$dir/new/metrics.txt"
+if has tshark 'trace.txt: a trace opened by tshark'; then
+	spawn_c curl -s -o /dev/null --max-time 4 --rate 5/s "$url/compute?n=1000000&seed=[1-99]"
+	typed trace.txt "saker-stat trace -i server0 -w $dir/pcapng --port=$port --count=9"
+	typed trace.txt "tshark -r $dir/pcapng"
+	typed trace.txt "tshark -r $dir/pcapng -Y http.response -T fields -e tcp.stream -e frame.comment"
+	typed trace.txt "tshark -r $dir/pcapng -q -z follow,tcp,ascii,0"
+	sed -i "s|$dir/pcapng|FILE|g; /^Running as user/d" "$dir/new/trace.txt"
+fi
 stop_saker
 
 # --- names ------------------------------------------------------------------------
@@ -58,16 +73,21 @@ names() { # FILE: the names in it, each once, in their order
 	case $1 in
 	*saker-stat.txt) awk '/^counter/ { exit } /^(  )?[a-z]/ { print $1 == "stage" ? $0 : $1 }' "$1" | sed 's/^server0@.*/server0/' ;;
 	*prometheus.txt) grep -o '^saker_[a-z_]*\|[{,][a-z]*="' "$1" ;;
+	*lanes.txt) awk '/ns a pass/ { $1 = $1; print }' "$1" ;;
+	*conns.txt) awk '$1 == "peer" { $1 = $1; print }' "$1" | tr ' ' '\n' ;;
+	*metrics.txt) grep -o '^saker_[a-z_]*\|[{,][a-z]*="' "$1" ;;
+	*trace.txt) grep -o 'steer\|parse\|wait\|compute\|reply\|total\|Follow: tcp,ascii\|HTTP/1.1 200 OK' "$1" ;;
 	*hgrm.txt) grep -o '[A-Z][A-Za-z/()1-]* ' "$1" ;;
 	*.svg) sed -n 's/.*>\([^<]*\)<.text>/\1/p' "$1" | grep -o '^\(stage\|per second\|p[0-9.]*\|max\|[0-9]*[num]*s\|drops and refusals\|since start\|[a-z_]*\)$' ;;
 	*) grep -o '"[a-z_0-9]*":' "$1" ;;
 	esac | awk '!seen[$0]++'
 }
 
-for one in mode.txt summary.txt saker-stat.txt json.txt prometheus.txt hgrm.txt saker-stat.svg; do
+for one in mode.txt summary.txt saker-stat.txt json.txt prometheus.txt hgrm.txt saker-stat.svg \
+	lanes.txt conns.txt metrics.txt trace.txt; do
 	[ -s "$dir/new/$one" ] || continue
 	names "$dir/new/$one" > "$dir/now"
-	least "$one: has names" "$(wc -l < "$dir/now")" 5
+	least "$one: has names" "$(wc -l < "$dir/now")" 4
 	[ -z "$out" ] || continue
 	names "$kept/$one" > "$dir/then" 2> /dev/null
 	if diff "$dir/then" "$dir/now" > "$dir/differences"; then
