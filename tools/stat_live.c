@@ -282,6 +282,7 @@ static bool is_ordinary(uint32_t counter)
 	case STATS_tcp_accepted:
 	case STATS_tcp_closed:
 	case STATS_tcp_timewait:
+	case STATS_http_requests:
 	case STATS_http_ok:
 	case STATS_http_cache_hits:
 	case STATS_http_cache_misses:
@@ -290,6 +291,11 @@ static bool is_ordinary(uint32_t counter)
 	case STATS_turns:
 	case STATS_busy_turns:
 	case STATS_busy_ns:
+	case STATS_trace_frames:
+	case STATS_crew_done:
+	case STATS_crew_slices:
+	case STATS_crew_sleeps:
+	case STATS_crew_wakes:
 		return true;
 	default:
 		return false;
