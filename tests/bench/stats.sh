@@ -6,7 +6,7 @@
 #   recording  requests a second at n=0 of the build as it is, against BUILD_DIR-hist-off,
 #              which is the same without histograms and the list of connections
 #   reader     the p99 of `total` in the responder, and what wrk sees, while
-#              `saker-stat --json` runs 10 times a second, and while nothing does
+#              `saker-stat --json` looks 10 times a second, and while nobody does
 # Server on CPU 1, wrk on CPU 0, and the reader there too: with two CPUs it takes
 # time from the client that is not the responder's fault. Raw: BUILD_DIR/bench/stats.jsonl
 # shellcheck source=tests/net/lib.sh
@@ -74,9 +74,7 @@ between() { # FILE FILE
 reading() { # ROUND WHICH
 	reader=
 	if [ "$2" = on ]; then
-		# shellcheck disable=SC2016 # of that shell
-		spawn_s taskset -c 0 sh -c 'while :; do "$1" -i server0 --json > "$2"; sleep 0.1; done' sh \
-			"$with/saker-stat" "$dir/read"
+		spawn_s taskset -c 0 "$with/saker-stat" -i server0 --json --interval=0.1 > "$dir/read"
 		reader=$spawned
 	fi
 	snapshot "$dir/before"
