@@ -19,11 +19,12 @@ typed() { # FILE TEXT
 	in_s env PATH="$build:$PATH" sh -c "$2" >> "$dir/new/$1" 2>&1
 }
 
-load() { # SECONDS: requests of many kinds
-	spawn_c curl -s -o /dev/null --max-time "$1" --rate 400/s "$url/compute?n=[20000-90000]"
-	spawn_c curl -s -o /dev/null --max-time "$1" --rate 9/s "$url/none?[1-9000]"
-	spawn_c curl -s -o /dev/null --max-time "$1" --rate 4/s "$url/compute?n=x&[1-9000]"
-	spawn_c curl -s -o /dev/null --max-time "$1" --rate 1/s "$url/compute?seed=[1-9000]"
+loading=
+load() { # requests of many kinds
+	for one in '400 /compute?n=[20000-90000]' '9 /none?[1-9000]' '4 /compute?n=x&[1-9000]' '1 /compute?seed=[1-9000]'; do
+		spawn_c curl -s -o /dev/null --rate "${one%% *}/s" "$url${one#* }"
+		loading="$loading $spawned"
+	done
 }
 
 picture() {
@@ -38,7 +39,7 @@ picture() {
 
 seconds=3
 [ -z "$out" ] || seconds=12
-load $((seconds + 2))
+load
 if has tmux 'saker-stat.svg: a picture of the live view'; then
 	picture $seconds
 	like 'saker-stat.svg: a picture of the live view' "$(sed -n 1p "$dir/new/saker-stat.svg")" '<svg *'
@@ -58,7 +59,13 @@ sleep 0.5 # the list is 50 ms old
 typed conns.txt 'saker-stat conns -i server0'
 echo "\$ curl http://$server4:$port/metrics | grep ..." > "$dir/new/metrics.txt"
 ask "$url/metrics" | grep 'stage="total",le="0.0000\|_count.*total\|saker_info\|http_ok_total' >> "$dir/new/metrics.txt"
+nobody_there() {
+	[ "$(stat_json | jq '[.gauges[].conns] | add')" = 0 ]
+}
 if has tshark 'trace.txt: a trace opened by tshark'; then
+	# shellcheck disable=SC2086 # numbers
+	kill $loading
+	ok 'the other clients have gone' soon 10 nobody_there
 	spawn_c curl -s -o /dev/null --max-time 4 --rate 5/s "$url/compute?n=1000000&seed=[1-99]"
 	typed trace.txt "saker-stat trace -i server0 -w $dir/pcapng --port=$port --count=9"
 	typed trace.txt "tshark -r $dir/pcapng"
@@ -76,7 +83,7 @@ names() { # FILE: the names in it, each once, in their order
 	*lanes.txt) awk '/ns a pass/ { $1 = $1; print }' "$1" ;;
 	*conns.txt) awk '$1 == "peer" { $1 = $1; print }' "$1" | tr ' ' '\n' ;;
 	*metrics.txt) grep -o '^saker_[a-z_]*\|[{,][a-z]*="' "$1" ;;
-	*trace.txt) grep -o 'steer\|parse\|wait\|compute\|reply\|total\|Follow: tcp,ascii\|HTTP/1.1 200 OK' "$1" ;;
+	*trace.txt) grep -o 'steer\|parse\|wait\|compute\|reply\|total\|Follow: tcp,ascii\|HTTP/1.1 200 OK' "$1" | sort ;;
 	*hgrm.txt) grep -o '[A-Z][A-Za-z/()1-]* ' "$1" ;;
 	*.svg) sed -n 's/.*>\([^<]*\)<.text>/\1/p' "$1" | grep -o '^\(stage\|per second\|p[0-9.]*\|max\|[0-9]*[num]*s\|drops and refusals\|since start\|[a-z_]*\)$' ;;
 	*) grep -o '"[a-z_0-9]*":' "$1" ;;
