@@ -6,11 +6,6 @@
 #define VECTOR_BYTES 32
 #include "lane_vector.h"
 
-LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
-{
-	return (h ^ i) * UINT32_C(16777619);
-}
-
 /* There is no 64-bit multiply: it is put together of halves. */
 
 /* The low halves' products with c, 64 bits each. */
@@ -40,13 +35,7 @@ LANE_INLINE VEC64 mul64(VEC64 h, uint64_t c)
 	       high_mul(h << 32, (uint32_t)(c >> 32));
 }
 
-LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i)
-{
-	h ^= i;
-	h = mul64(h ^ h >> 30, UINT64_C(0xbf58476d1ce4e5b9));
-	h = mul64(h ^ h >> 27, UINT64_C(0x94d049bb133111eb));
-	return h ^ h >> 31;
-}
+LANE_ROUND_MIX64
 
 LANE_VECTORS(fnv1a32, VEC32, 1)
 LANE_VECTORS(fnv1a32, VEC32, 2)

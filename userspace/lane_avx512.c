@@ -6,23 +6,17 @@
 #include "lane_vector.h"
 
 /* vpmulld, vpmullq */
-LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
-{
-	return (h ^ i) * UINT32_C(16777619);
-}
-
 LANE_INLINE VEC64 round_fnv1a64(VEC64 h, VEC64 i)
 {
 	return (h ^ i) * UINT64_C(1099511628211);
 }
 
-LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i)
+LANE_INLINE VEC64 mul64(VEC64 h, uint64_t c)
 {
-	h ^= i;
-	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
-	return h ^ h >> 31;
+	return h * c;
 }
+
+LANE_ROUND_MIX64
 
 #define WIDTHS(name, vec) \
 	LANE_VECTORS(name, vec, 1) \

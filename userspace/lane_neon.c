@@ -6,13 +6,8 @@
 #define VECTOR_BYTES 16
 #include "lane_vector.h"
 
-/* mul v.4s: 2 lanes a cycle on Cortex-A76. */
-LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
-{
-	return (h ^ i) * UINT32_C(16777619);
-}
-
-/* There is no 64-bit multiply: it is put together of halves. */
+/* 32 bits: mul v.4s, 2 lanes a cycle on Cortex-A76. There is no 64-bit multiply: it is
+ * put together of halves. */
 
 /* sum + the low halves' products with c, 64 bits each */
 LANE_INLINE VEC64 low_mla(VEC64 sum, VEC64 h, uint32_t c)
@@ -43,13 +38,7 @@ LANE_INLINE VEC64 mul64(VEC64 h, uint64_t c)
 	return high_mla(high_mla(low, h, (uint32_t)c), swapped, (uint32_t)(c >> 32));
 }
 
-LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i)
-{
-	h ^= i;
-	h = mul64(h ^ h >> 30, UINT64_C(0xbf58476d1ce4e5b9));
-	h = mul64(h ^ h >> 27, UINT64_C(0x94d049bb133111eb));
-	return h ^ h >> 31;
-}
+LANE_ROUND_MIX64
 
 LANE_VECTORS(fnv1a32, VEC32, 1)
 LANE_VECTORS(fnv1a32, VEC32, 2)

@@ -7,10 +7,6 @@
 
 /* pmulld. No bodies of 64 bits: two lanes of fnv1a64 take seven operations, mix64
  * eighteen, which is no less than the scalar multiplier needs for them. */
-LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
-{
-	return (h ^ i) * UINT32_C(16777619);
-}
 
 LANE_VECTORS(fnv1a32, VEC32, 1)
 LANE_VECTORS(fnv1a32, VEC32, 2)

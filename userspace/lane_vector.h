@@ -18,6 +18,22 @@
 #define VEC32 uint32_t __attribute__((vector_size(VECTOR_BYTES)))
 #define VEC64 uint64_t __attribute__((vector_size(VECTOR_BYTES)))
 
+/* A round, where the compiler knows how this CPU multiplies 32 bits. */
+LANE_INLINE VEC32 round_fnv1a32(VEC32 h, VEC32 i)
+{
+	return (h ^ i) * UINT32_C(16777619);
+}
+
+/* A round by mul64(h, c), which whoever says this has. */
+#define LANE_ROUND_MIX64 \
+	LANE_INLINE VEC64 round_mix64(VEC64 h, VEC64 i) \
+	{ \
+		h ^= i; \
+		h = mul64(h ^ h >> 30, UINT64_C(0xbf58476d1ce4e5b9)); \
+		h = mul64(h ^ h >> 27, UINT64_C(0x94d049bb133111eb)); \
+		return h ^ h >> 31; \
+	}
+
 /* n no-operations of 8 bytes. 0 is not even a barrier to the compiler. */
 #define LANE_PACE_0
 #define LANE_PACE_LFENCE __asm__ volatile("lfence" : : : "memory")
