@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "capture.h"
+#include "stat_text.h"
 
 _Static_assert((int)PCAPNG_FRAME >= (int)TRACE_FRAME_MAX, "every frame fits a block");
 
@@ -105,19 +106,6 @@ void capture_begin(struct capture *c, const char *interface, const char *filter,
 	flush(c);
 }
 
-/* Three figures and a unit. */
-static const char *time_text(char *text, size_t size, uint64_t ns)
-{
-	static const char *const unit[] = { "ns", "us", "ms", "s" };
-	double value = (double)ns;
-	unsigned i = 0;
-	for (; value >= 999.5 && i < array_size(unit) - 1; i++)
-		value /= 1000;
-	int digits = !i || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-	snprintf(text, size, "%.*f %s", digits, value, unit[i]);
-	return text;
-}
-
 /* "steer 1.20 us, parse 812 ns, ...": those that are known. */
 static const char *comment(char *text, size_t size, const struct trace_copy *c)
 {
@@ -128,16 +116,15 @@ static const char *comment(char *text, size_t size, const struct trace_copy *c)
 	} stage[] = { { "steer", s->steer_ns }, { "parse", s->parse_ns },
 		      { "wait", s->wait_ns },   { "compute", s->compute_ns },
 		      { "reply", s->reply_ns }, { "total", s->total_ns } };
-	char one[32];
+	char one[STAT_TEXT];
 	size_t n = 0;
 	text[0] = '\0';
 	if (c->record.flags & TRACE_STAMPED)
-		snprintf(text, size, "steer %s", time_text(one, sizeof one, c->record.steer_ns));
+		snprintf(text, size, "steer %s", time_text(one, c->record.steer_ns));
 	for (size_t i = 0; c->record.flags & TRACE_ANSWER && i < array_size(stage); i++)
 		if (stage[i].ns != TRACE_UNKNOWN)
 			n += (size_t)snprintf(text + n, size - n, "%s%s %s", n ? ", " : "",
-					      stage[i].name,
-					      time_text(one, sizeof one, stage[i].ns));
+					      stage[i].name, time_text(one, stage[i].ns));
 	return text;
 }
 

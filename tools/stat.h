@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include "hist.h"
+#include "stat_text.h"
 #include "stats.h"
 
 enum { STAT_NAME = 256, STAT_DIR = 512, STAT_ERROR = 768 };
@@ -133,12 +134,5 @@ void hgrm_show(const struct figures *f, uint32_t stage);
 
 /* Full screen, until q or args->count looks. False: this terminal cannot. */
 bool live_show(struct set *set, const struct args *args);
-
-/* --- text -------------------------------------------------------------------------- */
-enum { STAT_TEXT = 32 };
-
-/* Three figures and a unit: 812 ns, 12.3 us, 4.56 ms, 137 s. */
-const char *time_text(char text[STAT_TEXT], uint64_t ns);
-const char *uptime_text(char text[STAT_TEXT], uint64_t ns);
 
 #endif

@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include "stats.h"
 #include "stat_conns.h"
+#include "stat_text.h"
 
 /* How often an entry is read anew that was written meanwhile: each 50 ms at most. */
 enum { TRIES = 100 };
@@ -156,7 +157,6 @@ static bool matches(const struct filter *f, const struct conn_entry *e)
 static int load_rows(struct list *l, const struct filter *filter, int fd, uint32_t entries)
 {
 	uint32_t each = entries / stats_io_threads(&l->mode);
-	struct timespec now;
 
 	l->row = calloc(entries, sizeof *l->row);
 	if (!l->row)
@@ -171,8 +171,7 @@ static int load_rows(struct list *l, const struct filter *filter, int fd, uint32
 		r->slot = i % each;
 		l->rows += found == FOUND_ONE && matches(filter, &r->e);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	l->now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	l->now_ns = clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -384,16 +383,11 @@ static int show_dir(const struct args *args, const char *dir)
 static int show_one(const struct args *args)
 {
 	char dir[512];
-	int err = 0, status;
+	int err = stats_where(dir, sizeof dir, args->ifname, args->pin_dir), status;
 
-	if (args->pin_dir)
-		snprintf(dir, sizeof dir, "%s", args->pin_dir);
-	else if (strchr(args->ifname, '@')) /* with its namespace, as saker-stat lists it */
-		snprintf(dir, sizeof dir, STATS_ROOT "/%s", args->ifname);
-	else
-		err = stats_pin_dir(dir, sizeof dir, args->ifname);
 	if (err) {
-		fprintf(stderr, "saker-stat: %s: %s\n", args->ifname, strerror(-err));
+		fprintf(stderr, "saker-stat: %s: %s\n",
+			args->pin_dir ? args->pin_dir : args->ifname, strerror(-err));
 		return 1;
 	}
 	for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/'; n--)

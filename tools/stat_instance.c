@@ -8,13 +8,6 @@
 #include <unistd.h>
 #include "stat.h"
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* --- figures ------------------------------------------------------------------ */
 
 bool figures_same_run(const struct figures *a, const struct figures *b)

@@ -27,3 +27,10 @@ const char *uptime_text(char text[STAT_TEXT], uint64_t ns)
 		snprintf(text, STAT_TEXT, "%" PRIu64 " d %" PRIu64 " h", s / 86400, s / 3600 % 24);
 	return text;
 }
+
+uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}

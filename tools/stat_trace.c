@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture.h"
+#include "stat_text.h"
 #include "stat_trace.h"
 #include "stats.h"
 #include "trace.h"
@@ -63,25 +64,12 @@ struct tracing {
 
 static volatile sig_atomic_t interrupted;
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* --- the responder ------------------------------------------------------------- */
 
 static bool find_dir(struct tracing *t)
 {
 	const struct args *a = &t->args;
-	int err = 0;
-	if (a->pin_dir)
-		snprintf(t->dir, sizeof t->dir, "%s", a->pin_dir);
-	else if (strchr(a->ifname, '@'))
-		snprintf(t->dir, sizeof t->dir, STATS_ROOT "/%s", a->ifname);
-	else
-		err = stats_pin_dir(t->dir, sizeof t->dir, a->ifname);
+	int err = stats_where(t->dir, sizeof t->dir, a->ifname, a->pin_dir);
 	return !err || capture_refuse("%s: %s", a->ifname, strerror(-err));
 }
 
