@@ -10,6 +10,7 @@
 #include "tap.h"
 #include "tcp_private.h"
 #include "toy_tcp.h"
+#include "worker_defaults.h"
 #include "worker_private.h"
 
 enum {
@@ -298,25 +299,16 @@ static void server_turn(void)
 static void start(const struct weather *k)
 {
 	static void *memory;
-	struct worker_params p = {
-		.max_conns = CONNS,
-		.mss4 = 1460,
-		.mss6 = 1440,
-		.secret = "simulated",
-		.max_n = N_MAX,
-		.max_body = HTTP_BODY_DEFAULT,
-		.lanes = LANES_DEFAULT,
-		.slice_us = SLICE_US,
-		.max_wait_ms = WAIT_MAX_MS,
-		.header_timeout_ms = HEADER_TIMEOUT_MS,
-		.body_timeout_ms = BODY_TIMEOUT_MS,
-		.idle_timeout_ms = IDLE_TIMEOUT_MS,
-		.stats = &stats,
-		.stages = &stages,
-	};
+	struct worker_params p = worker_defaults;
 	struct impair_kind kind = impair_fine;
-	size_t size = round_up(worker_footprint(&p), 64);
+	size_t size;
 
+	p.max_conns = CONNS;
+	memcpy(p.secret, "simulated", sizeof "simulated");
+	p.max_n = N_MAX;
+	p.stats = &stats;
+	p.stages = &stages;
+	size = round_up(worker_footprint(&p), 64);
 	free(memory);
 	memory = memset(aligned_alloc(64, size), 0, size);
 	memset(&stats, 0, sizeof stats);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
-#include "worker.h"
+#include "worker_defaults.h"
 
 /* STEER_NS: a stamp as XDP gives one, so that answers are as long as on the wire. */
 enum { QUEUE = 64, BUSY_NS = 50 * NS_PER_US, IDLE_NS = NS_PER_MS, STEER_NS = NS_PER_US };
@@ -60,26 +60,16 @@ static void turn(uint8_t *frame, size_t len)
 
 static bool sim_open(struct device *d, const struct script *s, const char **why)
 {
-	struct worker_params p = {
-		/* Few, so that the checks after each turn look at all of them. */
-		.max_conns = s->max_conns ? s->max_conns : 8,
-		.mss4 = 1460,
-		.mss6 = 1440,
-		.secret = "a secret of 16 B",
-		.max_n = N_MAX_DEFAULT,
-		.max_body = HTTP_BODY_DEFAULT,
-		.lanes = LANES_DEFAULT,
-		.slice_us = SLICE_US,
-		.max_wait_ms = WAIT_MAX_MS,
-		.header_timeout_ms = HEADER_TIMEOUT_MS,
-		.body_timeout_ms = BODY_TIMEOUT_MS,
-		.idle_timeout_ms = IDLE_TIMEOUT_MS,
-		.stats = &sim.stats,
-		.stages = &sim.stages,
-	};
-	size_t size = round_up(worker_footprint(&p), 64);
+	struct worker_params p = worker_defaults;
+	size_t size;
 
 	(void)d;
+	/* Few, so that the checks after each turn look at all of them. */
+	p.max_conns = s->max_conns ? s->max_conns : 8;
+	memcpy(p.secret, "a secret of 16 B", sizeof p.secret);
+	p.stats = &sim.stats;
+	p.stages = &sim.stages;
+	size = round_up(worker_footprint(&p), 64);
 	memset(&sim, 0, sizeof sim);
 	sim.memory = aligned_alloc(64, size);
 	if (!sim.memory) {
