@@ -139,7 +139,8 @@ static unsigned choose(const struct roster *r, const struct lane_job *job)
 
 		if (!computes(r, i, job->n) || !has_lane(r, c, job->n))
 			continue;
-		if (r->cores > 1 && job->n <= ROSTER_OWN)
+		/* the only one, or nearer than all others */
+		if (r->cores == 1 || job->n <= ROSTER_OWN)
 			return i;
 		/* where equal, to the emptier: samples are not exact to a percent */
 		ps = round_ps(r, c, job->alg) * (EVEN + c->jobs) / EVEN;
@@ -205,12 +206,15 @@ static void release(struct core *c, unsigned slot)
  * when it went, whichever was more. */
 static void follow_job(const struct roster *r, struct core *c, const struct job *job, uint64_t ns)
 {
-	uint64_t ps = max_u64(job->table_ps, table_ps(r, c, LANE_ALGS)), expected_ns, pace;
+	uint64_t ps, expected_ns, pace;
 
+	if (ns < JOB_LEAST_NS)
+		return;
+	ps = max_u64(job->table_ps, table_ps(r, c, LANE_ALGS));
 	if (__builtin_mul_overflow(job->n, ps, &expected_ns))
 		return;
 	expected_ns /= 1000;
-	if (ns < JOB_LEAST_NS || expected_ns < JOB_LEAST_NS)
+	if (expected_ns < JOB_LEAST_NS)
 		return;
 	pace = min_u64(max_u64(ns * PACE_TABLE / expected_ns, PACE_MIN), PACE_MAX);
 	c->pace = (uint32_t)((7 * (uint64_t)c->pace + pace) / 8);
