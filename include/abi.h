@@ -47,6 +47,13 @@ enum { ABI_CPUS_MAX = 256 };
 enum { ABI_BLOCKS_MAX = IO_THREADS_MAX + CREW_MAX + ABI_CPUS_MAX };
 enum { ABI_MODE_TEXT = 128 };
 
+#define STEER_LIST(X) X(port) X(path)
+enum abi_steer {
+#define X(name) STEER_##name,
+	STEER_LIST(X)
+#undef X
+};
+
 /* --- config: what the XDP program was told ------------------------------ */
 struct steer_config {
 	uint32_t version;

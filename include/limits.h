@@ -212,6 +212,9 @@ enum {
 /* --- steering ------------------------------------------------------------- */
 enum {
 	STEER_ADDRS_MAX = 8,
+	/* --path: prefixes, and bytes of each that XDP compares */
+	STEER_PATHS_MAX = 4,
+	STEER_PATH_LEN = 32,
 	/* After a fall-through a segment of no kernel connection is dropped for so
 	 * long (the client sends again, by then we may be back), then passed. */
 	STEER_GRACE_MS = 3000,

@@ -185,6 +185,29 @@ rejects stat-group no-such-group 'no such group'
 rejects stat-group '' 'wanted 1 ... 32 characters'
 rejects stat-group 4294967295 'wanted a whole number, 0 ... 4294967294'
 rejects stat-group 12x 'wanted a whole number'
+takes user=root 'user = root'
+takes user=54321 'user = 54321'
+takes user=none 'user = none'
+rejects user no-such-user 'no such user'
+rejects user '' 'wanted 1 ... 32 characters'
+rejects user 0 'wanted a whole number, 1 ... 4294967294'
+
+# Steering by path has no rung on the loopback interface: what is wrong is said before.
+rejects steer both 'wanted port or path'
+for bad in '' / compute /compute/ '/a b' '/a?b' '/%63ompute' "/$(printf '%032d' 0)"; do
+	rejects path "$bad" 'wanted '
+done
+check --steer=path
+refused '--steer=path with --io=socket is refused' '--steer=path needs a rung that sees frames'
+for other in --path=/x --path-keepalive --local-port=1; do
+	check $other
+	refused "$other without --steer=path is refused" 'are for --steer=path'
+done
+run --check -i lo --steer=path --local-port=8080
+refused '--local-port is not the port' "--local-port is the web server's port"
+run --check -i lo --steer=path -p 65535
+refused 'there is no port behind the last one' 'name one with --local-port'
+
 takes access-log=/var/log/x 'access-log = /var/log/x'
 takes access-log=- 'access-log = -'
 rejects access-log '' 'wanted 1 ... 255 characters'

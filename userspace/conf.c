@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,6 +40,10 @@ enum {
 	KEY_PORT = 'p',
 	KEY_QUIET = 'q',
 	KEY_ADDR = 256, /* no letter */
+	KEY_STEER,
+	KEY_PATH,
+	KEY_PATH_KEEPALIVE,
+	KEY_LOCAL_PORT,
 	KEY_IO,
 	KEY_IO_CPU,
 	KEY_COMPUTE_CPUS,
@@ -58,6 +63,7 @@ enum {
 	KEY_FOR,
 	KEY_PIN_DIR,
 	KEY_STAT_GROUP,
+	KEY_USER,
 	KEY_ACCESS_LOG,
 	KEY_CONFIG,
 	KEY_CHECK,
@@ -71,6 +77,18 @@ static const struct argp_option options[] = {
 	{ "port", KEY_PORT, "PORT", 0, "TCP port (default 8080)", 1 },
 	{ "addr", KEY_ADDR, "ADDR", 0,
 	  "serve this IPv4 or IPv6 address only; up to 8 times (default: every address)", 1 },
+	{ "steer", KEY_STEER, "HOW", 0,
+	  "port: the whole port is ours; path: requests for --path are, the rest is served by "
+	  "whoever listens there (default port)",
+	  1 },
+	{ "path", KEY_PATH, "PREFIX", 0,
+	  "with --steer=path: what is ours; up to 4 times (default /compute)", 1 },
+	{ "path-keepalive", KEY_PATH_KEEPALIVE, NULL, 0,
+	  "with --steer=path: keep connections open; for load tools, which ask for one path", 1 },
+	{ "local-port", KEY_LOCAL_PORT, "PORT", 0,
+	  "with --steer=path: where we listen on loopback, for the web server's proxy "
+	  "(default: port + 1)",
+	  1 },
 	{ "io", KEY_IO, "RUNG", 0,
 	  "auto, xdp-native, xdp-generic or socket (default auto: the first that works)", 1 },
 	{ "io-cpu", KEY_IO_CPU, "LIST", 0,
@@ -109,6 +127,8 @@ static const struct argp_option options[] = {
 	  "where to pin the maps (default /sys/fs/bpf/saker/IFACE)", 4 },
 	{ "stat-group", KEY_STAT_GROUP, "GROUP", 0,
 	  "let this group read the maps: saker-stat without root (default: root only)", 4 },
+	{ "user", KEY_USER, "NAME", 0,
+	  "who the worker becomes; none: it stays who it is (default: saker, else nobody)", 4 },
 	{ "access-log", KEY_ACCESS_LOG, "FILE", 0,
 	  "append a line for each request; - is standard output (default: none)", 4 },
 	{ "config", KEY_CONFIG, "FILE", 0,
@@ -132,7 +152,7 @@ struct given {
 struct pass {
 	struct conf *conf;
 	const char *config_file;
-	bool addr_given; /* the first --addr here replaces those of the file */
+	bool addr_given, path_given; /* the first of these here replaces those of the file */
 };
 
 __attribute__((format(printf, 2, 3))) static _Noreturn void refuse(const struct given *g,
@@ -274,11 +294,57 @@ static void add_addr(struct conf *conf, const struct given *g)
 	memcpy(conf->addr[conf->addr_count++], addr, sizeof addr);
 }
 
+static enum abi_steer steer_how(const struct given *g)
+{
+	if (!strcmp(g->value, "port"))
+		return STEER_port;
+	if (strcmp(g->value, "path"))
+		refuse(g, "wanted port or path");
+	return STEER_path;
+}
+
 static void text(const struct given *g, char *to, size_t size)
 {
 	if (!*g->value || strlen(g->value) >= size)
 		refuse(g, "wanted 1 ... %zu characters", size - 1);
 	strcpy(to, g->value);
+}
+
+/* It is compared with what stands in a request line: bytes, as the client sends them. */
+static void add_path(struct conf *conf, const struct given *g)
+{
+	size_t len = strlen(g->value);
+
+	if (*g->value != '/' || len < 2 || len > STEER_PATH_LEN || g->value[len - 1] == '/')
+		refuse(g,
+		       "wanted a path of 2 ... %d characters that begins with a slash and ends "
+		       "without one, such as /compute",
+		       STEER_PATH_LEN);
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)g->value[i]) && !strchr("/-._~", g->value[i]))
+			refuse(g, "wanted letters, digits, and /-._~ only");
+	if (conf->paths == STEER_PATHS_MAX)
+		refuse(g, "at most %d paths", STEER_PATHS_MAX);
+	strcpy(conf->path[conf->paths++], g->value);
+}
+
+/* By name, or by number, which need not be in /etc/passwd: then it has no group. */
+static void user(const struct given *g, struct conf_user *u)
+{
+	text(g, u->name, sizeof u->name);
+	u->keep = !strcmp(g->value, "none");
+	if (u->keep)
+		return;
+	if (isdigit((unsigned char)*g->value)) {
+		u->uid = (uid_t)number(g, 1, UINT32_MAX - 1);
+		u->gid = (gid_t)u->uid;
+		return;
+	}
+	const struct passwd *found = getpwnam(g->value);
+	if (!found)
+		refuse(g, "no such user");
+	u->uid = found->pw_uid;
+	u->gid = found->pw_gid;
 }
 
 /* By name, or by number, which need not be in /etc/group. */
@@ -299,6 +365,10 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_IFACE: text(g, c->ifname, sizeof c->ifname); break;
 	case KEY_PORT: c->port = (uint16_t)number(g, 1, UINT16_MAX); break;
 	case KEY_ADDR: add_addr(c, g); break;
+	case KEY_STEER: c->steer = steer_how(g); break;
+	case KEY_PATH: add_path(c, g); break;
+	case KEY_PATH_KEEPALIVE: c->path_keepalive = flag(g); break;
+	case KEY_LOCAL_PORT: c->local_port = (uint16_t)number(g, 1, UINT16_MAX); break;
 	case KEY_IO: c->io = io_rung(g); break;
 	case KEY_IO_CPU: c->io_cpus = cpu_list(g, c->io_cpu, IO_THREADS_MAX); break;
 	case KEY_COMPUTE_CPUS: c->compute_cpus = cpu_list(g, c->compute_cpu, CREW_MAX); break;
@@ -329,6 +399,7 @@ static void set(struct conf *c, int key, const struct given *g)
 		text(g, c->stat_group, sizeof c->stat_group);
 		c->stat_gid = group(g);
 		break;
+	case KEY_USER: user(g, &c->user); break;
 	default:
 		must(!"an option without its case");
 	}
@@ -356,9 +427,9 @@ static const struct argp_option *find_name(const char *name)
 }
 
 /* One line; *seen has a bit for each option that the file has named. */
-static void read_line(struct conf *conf, char *line, struct given *g, uint32_t *seen)
+static void read_line(struct conf *conf, char *line, struct given *g, uint64_t *seen)
 {
-	_Static_assert(array_size(options) <= 32, "bits of *seen");
+	_Static_assert(array_size(options) <= 64, "bits of *seen");
 
 	line[strcspn(line, "#")] = '\0';
 	g->name = trimmed(line);
@@ -375,8 +446,8 @@ static void read_line(struct conf *conf, char *line, struct given *g, uint32_t *
 	const struct argp_option *o = find_name(g->name);
 	if (!o)
 		refuse(g, "no such setting; saker --help lists them");
-	uint32_t bit = UINT32_C(1) << (o - options);
-	if (*seen & bit && o->key != KEY_ADDR)
+	uint64_t bit = UINT64_C(1) << (o - options);
+	if (*seen & bit && o->key != KEY_ADDR && o->key != KEY_PATH)
 		refuse(g, "given twice in this file");
 	*seen |= bit;
 	set(conf, o->key, g);
@@ -385,7 +456,7 @@ static void read_line(struct conf *conf, char *line, struct given *g, uint32_t *
 static void read_file(struct conf *conf, const char *path)
 {
 	struct given g = { .file = path };
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	char *line = NULL;
 	size_t room = 0;
 	FILE *f = fopen(path, "re");
@@ -426,6 +497,10 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 	if (key == KEY_ADDR && !pass->addr_given) {
 		pass->addr_given = true;
 		pass->conf->addr_count = 0;
+	}
+	if (key == KEY_PATH && !pass->path_given) {
+		pass->path_given = true;
+		pass->conf->paths = 0;
 	}
 	set(pass->conf, key, &(struct given){ .name = o->name, .value = value });
 	return 0;
@@ -511,6 +586,44 @@ static void check_cpus(const struct conf *c)
 	}
 }
 
+/* Settings of path steering need it, and what it needs. */
+static void check_steer(struct conf *c)
+{
+	const char *why = NULL;
+
+	if (c->steer == STEER_port && (c->paths || c->path_keepalive || c->local_port))
+		why = "--path, --path-keepalive and --local-port are for --steer=path";
+	else if (c->steer == STEER_path && c->io == CONF_IO_SOCKET)
+		why = "--steer=path needs a rung that sees frames; with --io=socket there is none";
+	else if (c->steer == STEER_path && c->local_port == c->port)
+		why = "--local-port is the web server's port; choose another";
+	else if (c->steer == STEER_path && c->port == UINT16_MAX && !c->local_port)
+		why = "there is no port behind 65535: name one with --local-port";
+	if (why) {
+		fprintf(stderr, "saker: %s\n", why);
+		exit(EXIT_USAGE);
+	}
+	if (c->steer == STEER_port)
+		return;
+	if (!c->paths)
+		strcpy(c->path[c->paths++], "/compute");
+	if (!c->local_port)
+		c->local_port = (uint16_t)(c->port + 1);
+}
+
+/* Without a name: the user that is made for it, else the one that owns nothing. */
+static void default_user(struct conf_user *u)
+{
+	const struct passwd *found = getpwnam("saker") ?: getpwnam("nobody");
+
+	u->keep = geteuid() != 0 || !found;
+	if (u->keep)
+		return;
+	snprintf(u->name, sizeof u->name, "%s", found->pw_name);
+	u->uid = found->pw_uid;
+	u->gid = found->pw_gid;
+}
+
 void conf_parse(struct conf *conf, int argc, char **argv)
 {
 	static const struct conf defaults = {
@@ -539,6 +652,9 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 		read_arguments(conf, argc, argv);
 	}
 	check_cpus(conf);
+	check_steer(conf);
+	if (!*conf->user.name)
+		default_user(&conf->user);
 	if (!conf->calibrate)
 		find_interface(conf);
 }
@@ -562,6 +678,12 @@ void conf_print(const struct conf *c)
 		char name[INET6_ADDRSTRLEN];
 		printf("addr = %s\n", inet_ntop(AF_INET6, c->addr[i], name, sizeof name));
 	}
+	printf("steer = %s\n", c->steer == STEER_path ? "path" : "port");
+	for (unsigned i = 0; i < c->paths; i++)
+		printf("path = %s\n", c->path[i]);
+	if (c->steer == STEER_path)
+		printf("path-keepalive = %s\nlocal-port = %u\n", c->path_keepalive ? "yes" : "no",
+		       c->local_port);
 	printf("io = %s\n", io_names[c->io]);
 	print_cpus("io-cpu", c->io_cpu, c->io_cpus);
 	print_cpus("compute-cpus", c->compute_cpu, c->compute_cpus);
@@ -577,6 +699,7 @@ void conf_print(const struct conf *c)
 		printf("pin-dir = %s\n", c->pin_dir);
 	if (*c->stat_group)
 		printf("stat-group = %s\n", c->stat_group);
+	printf("user = %s\n", c->user.keep ? "none" : c->user.name);
 	if (*c->access_log)
 		printf("access-log = %s\n", c->access_log);
 	printf("quiet = %s\n", c->quiet ? "yes" : "no");

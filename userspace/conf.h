@@ -19,10 +19,18 @@
 #include "abi.h"
 #include "base.h"
 
-enum { CONF_PATH = 256, CONF_GROUP = 33 /* useradd takes names of 32 */ };
+enum { CONF_PATH = 256, CONF_NAME = 33 /* useradd takes names of 32 */ };
 
 /* --io: which rungs may be tried. */
 enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_SOCKET };
+
+/* --user: who the worker is. */
+struct conf_user {
+	char name[CONF_NAME]; /* as it was given; "": nobody was named */
+	bool keep;            /* "none": whoever started it */
+	uid_t uid;
+	gid_t gid;
+};
 
 struct conf {
 	char ifname[IF_NAMESIZE];
@@ -31,6 +39,11 @@ struct conf {
 	unsigned addr_count;               /* --addr, repeatable; 0: every address */
 	uint8_t addr[STEER_ADDRS_MAX][16]; /* IPv4 as ::ffff:a.b.c.d */
 	enum conf_io io;
+	enum abi_steer steer;
+	unsigned paths;                                 /* --path, repeatable; the default is one */
+	char path[STEER_PATHS_MAX][STEER_PATH_LEN + 1]; /* what a target begins with */
+	bool path_keepalive;
+	uint16_t local_port; /* of the socket rung, on loopback, with STEER_path */
 	unsigned io_cpus; /* --io-cpu; 0: one thread, on the first isolated CPU or the last one */
 	int io_cpu[IO_THREADS_MAX];
 	unsigned compute_cpus; /* --compute-cpus; none of them is an I/O CPU */
@@ -46,10 +59,11 @@ struct conf {
 	unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms;
 	unsigned stall_ms;
 	unsigned drain_s;
-	unsigned for_s;              /* --for: detach by itself; 0: never */
-	char pin_dir[CONF_PATH];     /* "": the default of stats_pin_dir */
-	char stat_group[CONF_GROUP]; /* --stat-group as it was given; "": root only */
+	unsigned for_s;             /* --for: detach by itself; 0: never */
+	char pin_dir[CONF_PATH];    /* "": the default of stats_pin_dir */
+	char stat_group[CONF_NAME]; /* --stat-group as it was given; "": root only */
 	gid_t stat_gid;
+	struct conf_user user;
 	char access_log[CONF_PATH]; /* "": none; "-": standard output */
 	bool check;                 /* --check: validate and exit */
 	bool calibrate;             /* --calibrate: measure and exit; without an interface */
