@@ -69,7 +69,7 @@ PURE := buf spsc siphash cache wheel \
         session jobs answer note worker describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring icmp sock steer nic cpu conf \
+EDGE := ring ring_setup icmp sock steer nic cpu conf \
         stats table calibrate crew logger tracer \
         iothread threads starter main
 
@@ -146,9 +146,11 @@ $(unit): $B/%: tests/unit/%.c $(pure-o) Makefile
 # it links with the pure middle, and with what of the edge that module stands on.
 $(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(edge-libs)
 
 $B/test_crew $B/test_logger: $B/cpu.o
+$B/test_ring_setup: $B/ring.o
+$B/test_ring_setup: edge-libs := $(BPF_LIBS)
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
 	$(call say,CC,$<)

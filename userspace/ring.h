@@ -6,6 +6,15 @@
  *          uses it. Set up by our own few system calls, since libxdp's cannot
  *          adopt what already exists; the rings are moved by libxdp's inline
  *          calls, which have the acquire and release that Arm needs.
+ * Model    UMEM is a memfd, so that with its descriptor and the socket's another
+ *          process can go on where this one stopped:
+ *
+ *            ring_open --> ring_give --fds--> ring_adopt, fresh
+ *                          ring_give, ring_save --fds, state--> ring_adopt, resumed
+ *
+ *          Meanwhile the kernel receives and sends on: it moves its own ends of
+ *          the rings, ours stand still. The socket lives until the last process
+ *          has closed it; before that its queue cannot be bound again.
  * Owner    Every frame has one owner at any time, and only ring.c moves it:
  *
  *            RX frames   FILL --kernel--> RX --ring_rx--> HELD --ring_done--> FILL
@@ -35,7 +44,7 @@
 enum ring_owner { OWNER_FREE, OWNER_FILL, OWNER_HELD, OWNER_TX };
 
 struct ring {
-	int fd;
+	int fd, umem_fd;
 	unsigned queue;
 	bool zero_copy;
 	uint8_t *umem;
@@ -69,10 +78,44 @@ struct ring_options {
 	bool zero_copy; /* bind with XDP_ZEROCOPY, else XDP_COPY */
 };
 
+/* Sizes that are part of what two processes, perhaps of two versions, share. */
+struct ring_shape {
+	uint32_t frames, frame_size, rx_frames;
+	uint32_t fill, comp, rx, tx; /* entries */
+};
+
+/* What to tell another process of a bound socket, besides the two descriptors. */
+struct ring_gift {
+	int fd, umem_fd;
+	uint32_t queue;
+	bool tx, zero_copy;
+	struct ring_shape shape;
+};
+
+/* And what cannot be seen on the rings: which TX frames the kernel has. */
+struct ring_state {
+	uint64_t sent_ns[RING_FRAMES];
+	uint8_t owner[RING_FRAMES];
+};
+
 /* 0 or -errno; silent for -EOPNOTSUPP and its kin when zero-copy was asked for,
  * since copy is tried next. Fill is populated before bind. */
 int ring_open(struct ring *r, const struct ring_options *o);
 void ring_close(struct ring *r);
+
+/* The descriptors stay this ring's: send or inherit copies. */
+struct ring_gift ring_give(const struct ring *r);
+
+/* False while a frame is in our hands or committed and not submitted: finish the turn.
+ * After true this process may only close the ring. */
+bool ring_save(const struct ring *r, struct ring_state *state);
+
+/* Go on with a socket that another process has bound, and no longer uses; needs no
+ * privilege. state NULL: none of its frames is under way on TX or in hands, as after
+ * ring_open and ring_test_send. Takes both descriptors, also when it fails.
+ * -EINVAL: of another shape, or the state is not that of these rings: open anew.
+ * Not reported. */
+int ring_adopt(struct ring *r, const struct ring_gift *gift, const struct ring_state *state);
 
 /* Send one frame and wait for its completion; 0, or -ETIMEDOUT. */
 int ring_test_send(struct ring *r, const void *frame, size_t len, unsigned timeout_ms);
@@ -99,7 +142,8 @@ unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP]);
  * socket, as of now_ns. */
 void ring_gauge(const struct ring *r, struct ring_block *out, uint64_t now_ns);
 
-/* Panics unless every frame has exactly one owner. */
+/* Panics unless every frame has exactly one owner, and the kernel has as many as the
+ * rings' indices say. */
 void ring_check(const struct ring *r);
 
 #endif

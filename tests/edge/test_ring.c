@@ -80,6 +80,7 @@ static void start(bool at_once)
 	for (unsigned i = RX_FRAMES; i < RING_FRAMES; i++)
 		r.free[r.free_count++] = (uint16_t)i;
 	memset(r.owner, OWNER_FILL, RX_FRAMES);
+	r.fill.cached_prod = RX_FRAMES;
 }
 
 /* As many frames as the ring takes, at most `most`; then one kick. */
