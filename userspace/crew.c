@@ -11,22 +11,24 @@
 #include <unistd.h>
 #include "cpu.h"
 
+/* The counters that a core has. */
+static const enum stats_index counters[] = {
+	STATS_turns,        STATS_busy_turns,  STATS_busy_ns,     STATS_crew_done,
+	STATS_crew_dropped, STATS_crew_slices, STATS_crew_sleeps,
+};
+
 struct core {
 	/* not written while the thread runs */
 	struct hop *hop;
 	pthread_t thread;
 	int cpu;
 	uint64_t slice_ps, spin_ns;
+	/* by crew_publish: as far as the blocks say */
+	uint64_t told[array_size(counters)];
 	/* by crew_stop */
 	uint32_t stop __attribute__((aligned(64)));
 	/* by the thread */
 	struct stats_block stats __attribute__((aligned(64)));
-};
-
-/* The counters that a core has. */
-static const enum stats_index counters[] = {
-	STATS_turns,        STATS_busy_turns,  STATS_busy_ns,     STATS_crew_done,
-	STATS_crew_dropped, STATS_crew_slices, STATS_crew_sleeps,
 };
 
 static size_t hop_offset(void)
@@ -200,14 +202,18 @@ void crew_wake(struct crew *c, struct stats_block *stats)
 	}
 }
 
-void crew_publish(const struct crew *c, struct stats_block *blocks)
+void crew_publish(struct crew *c, struct stats_block *blocks)
 {
 	for (unsigned i = 0; i < c->count; i++) {
 		const uint64_t *from = (const uint64_t *)&core_at(c, i)->stats;
 		uint64_t *to = (uint64_t *)&blocks[i];
 
-		for (unsigned k = 0; k < array_size(counters); k++)
-			to[counters[k]] = __atomic_load_n(&from[counters[k]], __ATOMIC_RELAXED);
+		for (unsigned k = 0; k < array_size(counters); k++) {
+			uint64_t now = __atomic_load_n(&from[counters[k]], __ATOMIC_RELAXED);
+
+			to[counters[k]] += now - core_at(c, i)->told[k];
+			core_at(c, i)->told[k] = now;
+		}
 	}
 }
 

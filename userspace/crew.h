@@ -50,8 +50,9 @@ int crew_start(struct crew *c, const struct crew_params *p);
  * Each is one system call, counted in stats. */
 void crew_wake(struct crew *c, struct stats_block *stats);
 
-/* Write the cores' counters into count blocks, one each; from any one thread. */
-void crew_publish(const struct crew *c, struct stats_block *blocks);
+/* Add what the cores have counted since the last time to count blocks, one each; from
+ * any one thread. */
+void crew_publish(struct crew *c, struct stats_block *blocks);
 
 /* Stop and join, within a slice; jobs not done by then are lost. The memory is
  * unmapped: nobody touches a hop any more. */

@@ -122,8 +122,17 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 
 void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages)
 {
-	memcpy(stats, w->p.stats, sizeof *stats);
-	memcpy(stages, w->p.stages, sizeof *stages);
+	uint64_t *to = (uint64_t *)stats;
+	const uint64_t *from = (const uint64_t *)w->p.stats;
+
+	for (unsigned i = 0; i < STATS_COUNT; i++)
+		to[i] += from[i];
+	for (unsigned i = 0; i < STAGES; i++) {
+		const struct hist *h = (const struct hist *)w->p.stages + i;
+
+		if (h->count) /* else its pages were never touched, and stay so */
+			hist_merge((struct hist *)stages + i, h);
+	}
 	if (w->source.counters == w->p.stats)
 		w->source.counters = stats;
 	if (w->source.stages == w->p.stages)
@@ -450,9 +459,10 @@ void worker_publish(struct worker *w)
 {
 	const struct tcp_tally *tally = tcp_tally(w->tcp);
 
-#define X(name) w->p.stats->tcp_##name = tally->name;
+#define X(name) w->p.stats->tcp_##name += tally->name - w->told.name;
 	TCP_TALLY_LIST(X)
 #undef X
+	w->told = *tally;
 }
 
 /* --- kernel sockets --------------------------------------------------------------------------------- */

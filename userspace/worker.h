@@ -65,7 +65,8 @@ size_t worker_footprint(const struct worker_params *p);
 /* Build a worker in zeroed memory, aligned to 64. */
 struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t now_ns);
 
-/* From now on record in these blocks, which get what the old ones hold. */
+/* From now on record in these blocks; what the old ones hold is added to what they have
+ * (of a worker before this one, whose place it takes). */
 void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages);
 
 /* Wall clock for Date, and the mode that /healthz tells; both may change. */

@@ -99,6 +99,7 @@ struct worker {
 	struct worker_params p;
 	unsigned sessions; /* max_conns + max_socks */
 	struct tcp *tcp;
+	struct tcp_tally told; /* as far as the counters say */
 	struct roster *roster;
 	struct cache *cache; /* NULL: none */
 	struct buf_pool pool;

@@ -23,6 +23,7 @@ enum {
 
 static int cpus[CORES]; /* the first and the last that we may use; maybe one twice */
 static struct stats_block mine;
+static struct stats_block blocks[CORES]; /* of the crew that was started last */
 
 static uint64_t random_next(void)
 {
@@ -37,6 +38,7 @@ static uint64_t random_next(void)
 static void start(struct crew *c, unsigned count, unsigned lanes, uint32_t spin_us)
 {
 	memset(&mine, 0, sizeof mine);
+	memset(blocks, 0, sizeof blocks);
 	must(!crew_start(c, &(struct crew_params){ .cpus = cpus,
 						   .count = count,
 						   .lanes = lanes,
@@ -51,9 +53,9 @@ static void pause_us(unsigned us)
 }
 
 /* What the cores count. */
-static struct stats_block sum(const struct crew *c)
+static struct stats_block sum(struct crew *c)
 {
-	struct stats_block blocks[CORES] = { 0 }, all = { 0 };
+	struct stats_block all = { 0 };
 
 	crew_publish(c, blocks);
 	for (unsigned i = 0; i < c->count; i++) {
