@@ -69,9 +69,9 @@ PURE := buf spsc siphash cache wheel \
         session jobs answer note worker describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup icmp sock steer nic cpu conf \
+EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
         stats table calibrate crew logger tracer \
-        iothread threads starter main
+        iothread threads server child books starter main
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \

@@ -59,7 +59,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX);
+	__uint(max_entries, IO_THREADS_MAX + 1);
 	__type(key, __u32);
 	__type(value, struct stage_block);
 } stages SEC(".maps");
@@ -75,7 +75,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX);
+	__uint(max_entries, IO_THREADS_MAX + 1);
 	__type(key, __u32);
 	__type(value, struct gauge_block);
 } gauges SEC(".maps");

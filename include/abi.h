@@ -41,10 +41,11 @@ enum { ABI_VERSION = 4 };
 
 /* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters,
  * of stages and of lanes, compute core k block io_threads + k of counters and of lanes,
- * and the XDP program on CPU c block io_threads + compute_cores + c of counters. The
- * numbers are in mode; the maps are as long as that. */
+ * and the XDP program on CPU c block io_threads + compute_cores + c of counters. Behind
+ * them are the stand-in's and the starter's; the stand-in has the last block of stages
+ * and of gauges too. The numbers are in mode; the maps are as long as that. */
 enum { ABI_CPUS_MAX = 256 };
-enum { ABI_BLOCKS_MAX = IO_THREADS_MAX + CREW_MAX + ABI_CPUS_MAX };
+enum { ABI_BLOCKS_MAX = IO_THREADS_MAX + CREW_MAX + ABI_CPUS_MAX + 2 };
 enum { ABI_MODE_TEXT = 128 };
 
 #define STEER_LIST(X) X(port) X(path)
@@ -78,9 +79,11 @@ struct steer_beat {
 struct steer_live {
 	/* written by the starter */
 	uint64_t ready; /* 1: redirect; 0: pass */
-	/* written by the I/O threads; a frame goes by that of its queue */
-	struct steer_beat io[IO_THREADS_MAX];
+	/* written by the I/O threads; a frame goes by that of its queue. The last one is the
+	 * stand-in's, which has no queue. */
+	struct steer_beat io[IO_THREADS_MAX + 1];
 };
+enum { STEER_STAND_IN = IO_THREADS_MAX };
 
 /* The kernel may hold connections on the port: look before redirecting. */
 enum { STEER_KERNEL_FLOWS = 1 };
@@ -156,7 +159,8 @@ struct mode {
 	/* XDP program, in the order of its judgement; sum of xdp_* without xdp_seen is xdp_seen */ \
 	X(xdp_seen, "frames that the XDP program looked at") \
 	X(xdp_redirected, \
-	  "frames steered to the responder: the sum of rx_frames, rx_ring_full and rx_dropped") \
+	  "frames steered to the responder: the sum of rx_frames, rx_ring_full, rx_dropped and " \
+	  "rx_abandoned") \
 	X(xdp_pass_short, "passed: header cut off or impossible length") \
 	X(xdp_pass_other, "passed: neither IPv4 nor IPv6 (ARP, LLDP, two VLAN tags ...)") \
 	X(xdp_pass_proto, "passed: IP, not TCP (ICMP, ND, UDP ...)") \
@@ -189,6 +193,9 @@ struct mode {
 	X(rx_ring_full, "redirected frames lost: the RX ring was full, we looked too late") \
 	X(rx_dropped, "redirected frames lost: no fill entry, or longer than a chunk") \
 	X(tx_invalid, "TX descriptors that the kernel refused") \
+	/* by the starter, when sockets were closed: a worker died, or they are opened anew */ \
+	X(rx_abandoned, "redirected frames that nobody took before their socket was closed") \
+	X(tx_abandoned, "frames on a TX ring that was closed before they completed") \
 	/* pkt: frames dropped as malformed */ \
 	X(pkt_ok, "frames that parsed as a TCP segment") \
 	X(pkt_bad_option, \
@@ -205,6 +212,7 @@ struct mode {
 	X(pkt_bad_doff, "dropped: TCP data offset below 5 or beyond the segment") \
 	X(pkt_bad_tcp_csum, "dropped: wrong TCP checksum") \
 	X(pkt_bad_port, "dropped: TCP port 0") \
+	X(pkt_unread, "frames in the hands of a worker when it died") \
 	/* tcp: one for each segment */ \
 	X(tcp_syn, "SYN answered with a cookie") \
 	X(tcp_opened, "segments that opened a connection") \
@@ -225,6 +233,7 @@ struct mode {
 	X(tcp_challenge, "RST or SYN inside the window, answered with challenge ACK (RFC 5961)") \
 	X(tcp_reset_in, "connections reset by the peer") \
 	X(tcp_no_buffer, "data not accepted: no buffer; the peer sends again") \
+	X(tcp_unjudged, "segments in the hands of a worker when it died") \
 	X(tcp_timewait, "segments of a connection in TIME-WAIT") \
 	/* tcp: other events */ \
 	X(tcp_stub_lost, "answers without connection lost: too many waited for a frame") \
@@ -236,6 +245,7 @@ struct mode {
 	X(tcp_linger_ended, "half-closed connections given up, peer silent") \
 	X(tcp_reset_out, "connections that we reset") \
 	X(tcp_closed, "connections closed in good order") \
+	X(tcp_orphaned, "connections lost with a worker that died") \
 	X(tcp_timewait_evicted, "TIME-WAIT records that gave way to newer ones") \
 	X(tcp_reneged, "ranges past a gap, kept and dropped again: no buffer when it was filled") \
 	/* tcp: what routers said of the MTU, one for each icmp_told */ \

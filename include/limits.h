@@ -183,6 +183,8 @@ enum {
 	/* How long an idle compute core spins before it sleeps. To sleep and be woken
 	 * costs about as much, so waiting is at most twice as dear as knowing better. */
 	SPIN_US_DEFAULT = 50,
+	/* A thread takes what it is given within a turn; one that does not stands still. */
+	GIVE_MS = 1000,
 	/* Records from an I/O thread to the next, of 48 bytes: what icmp_ring brings in
 	 * two turns. When they are full the rest waits in icmp_ring. */
 	RELAY_RECORDS = 64,
@@ -196,6 +198,19 @@ enum {
 	LOG_BATCH = 1 << 16, /* bytes a write: about 500 lines */
 };
 _Static_assert(RELAY_RECORDS >= 2 * BATCH_MAX, "a turn's worth always fits an empty ring");
+
+/* --- processes --------------------------------------------------------------- */
+enum {
+	CHILD_UP_MS = 5000, /* from the fork until the port is answered: 2 ms here */
+	/* A worker that dies younger than that may do so again: the next one comes after a
+	 * pause, twice as long each time. */
+	CHILD_YOUNG_MS = 1000,
+	CHILD_PAUSE_MS = 250,
+	CHILD_PAUSE_MAX_MS = 16000,
+	CHILD_END_MS = 2000, /* to join its threads, each within a slice; then SIGKILL */
+	/* The worker must have been well for so long before its stand-in goes. */
+	STAND_IN_MS = 2000,
+};
 
 /* --- trace ------------------------------------------------------------------ */
 enum {

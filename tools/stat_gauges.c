@@ -116,9 +116,11 @@ void gauges_text(const char *dir, const struct mode *mode)
 	struct ring_block r;
 	char what[64];
 
-	for (uint32_t t = 0; t < stats_io_threads(mode); t++) {
+	for (uint32_t t = 0; t <= stats_io_threads(mode); t++) {
 		snprintf(what, sizeof what, "I/O thread %u", t);
-		if (read_block(dir, "gauges", sizeof g, t, &g))
+		if (t == stats_io_threads(mode))
+			snprintf(what, sizeof what, "stand-in");
+		if (read_block(dir, "gauges", sizeof g, t, &g) && g.at_ns)
 			text_rows(what, gauge_names, array_size(gauge_names), &g.at_ns + 1);
 	}
 	for (uint32_t q = 0; q < QUEUES_MAX; q++) {
@@ -147,8 +149,8 @@ void gauges_json(const char *dir, const struct mode *mode)
 	struct ring_block r;
 	bool first = true;
 
-	printf("\"gauges\":[");
-	for (uint32_t t = 0; t < stats_io_threads(mode); t++) {
+	printf("\"gauges\":["); /* the last one is the stand-in's */
+	for (uint32_t t = 0; t <= stats_io_threads(mode); t++) {
 		if (!read_block(dir, "gauges", sizeof g, t, &g))
 			break;
 		printf("%s{\"at_ns\":%" PRIu64 ",", t ? "," : "", g.at_ns);

@@ -28,10 +28,10 @@ static const uint64_t KERNEL_FREE_NS = 60ull * NS_PER_S;
 
 /* --- what is done now and then --------------------------------------------------- */
 
+/* Counters go on where those of the rings before, and of a worker before, ended. */
 static void publish_rings(const struct iothread *io, uint64_t now_ns)
 {
-	struct stats_block *stats = io->now.stats;
-	uint64_t ring_full = 0, dropped = 0, tx_invalid = 0;
+	struct ring_lost lost = io->lost_before;
 
 	for (unsigned q = 0; q < io->now.rings; q++) {
 		const struct ring *r = &io->now.ring[q];
@@ -39,13 +39,13 @@ static void publish_rings(const struct iothread *io, uint64_t now_ns)
 
 		ring_check(r);
 		ring_gauge(r, to, now_ns);
-		ring_full += to->rx_ring_full;
-		dropped += to->rx_dropped;
-		tx_invalid += to->tx_invalid;
+		lost.ring_full += to->rx_ring_full;
+		lost.dropped += to->rx_dropped;
+		lost.tx_invalid += to->tx_invalid;
 	}
-	stats->rx_ring_full = ring_full;
-	stats->rx_dropped = dropped;
-	stats->tx_invalid = tx_invalid;
+	io->now.stats->rx_ring_full = lost.ring_full;
+	io->now.stats->rx_dropped = lost.dropped;
+	io->now.stats->tx_invalid = lost.tx_invalid;
 }
 
 static void publish(struct iothread *io, uint64_t now_ns)
@@ -55,8 +55,12 @@ static void publish(struct iothread *io, uint64_t now_ns)
 		worker_gauge(io->worker, io->now.gauges, now_ns);
 	conns_publish(&io->conns, io->worker, now_ns);
 	publish_rings(io, now_ns);
-	if (io->log)
-		io->now.stats->http_log_unwritten = logger_unwritten(io->log);
+	if (io->log) {
+		uint64_t unwritten = logger_unwritten(io->log);
+
+		io->now.stats->http_log_unwritten += unwritten - io->log_unwritten;
+		io->log_unwritten = unwritten;
+	}
 }
 
 /* Each thread writes the mode, and none after a look at what is no longer so: the
@@ -65,7 +69,7 @@ static void publish_tx(struct iothread *io)
 {
 	enum abi_proof tx = PROOF_proven;
 
-	for (unsigned t = 0; t < conf_io_threads(io->conf); t++)
+	for (unsigned t = 0; t < io->of; t++)
 		if (iothread_stuck(io->all[t]))
 			tx = PROOF_unproven;
 	if (__atomic_load_n(&io->now.mode->tx, __ATOMIC_RELAXED) != tx)
@@ -111,13 +115,17 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 }
 
 /* The kernel deals connections out among the threads' sockets without regard to the
- * queue that their frames come by. */
-static bool kernel_has_some(const struct iothread *io)
+ * queue that their frames come by; and a stand-in may have served while we stood still:
+ * its word counts for as long as its last connections may live on. */
+static bool kernel_has_some(const struct iothread *io, uint64_t now_ns)
 {
-	for (unsigned t = 0; t < conf_io_threads(io->conf); t++)
+	uint64_t beat = __atomic_load_n(&io->now.hearts->io[STEER_STAND_IN].heartbeat_ns,
+					__ATOMIC_RELAXED);
+
+	for (unsigned t = 0; t < io->of; t++)
 		if (sock_count(io->all[t]->sock))
 			return true;
-	return false;
+	return beat & STEER_KERNEL_FLOWS && (int64_t)(now_ns - beat) < (int64_t)KERNEL_FREE_NS;
 }
 
 /* Tell XDP that we live, and, in the same word, whether the kernel may hold
@@ -131,7 +139,7 @@ static void beat(struct iothread *io, uint64_t now_ns)
 
 	if (!live || gap < HEARTBEAT_NS || iothread_stuck(io))
 		return;
-	if (kernel_has_some(io) || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
+	if (kernel_has_some(io, now_ns) || gap > io->conf->stall_ms * (uint64_t)NS_PER_MS / 2)
 		io->kernel_free_ns = 0;
 	else if (!io->kernel_free_ns)
 		io->kernel_free_ns = now_ns;
@@ -143,23 +151,47 @@ static void beat(struct iothread *io, uint64_t now_ns)
 			 __ATOMIC_RELAXED);
 }
 
+/* The maps, the first time. */
+static void take_maps(struct iothread *io, const struct bypass *b)
+{
+	io->now = *b;
+	worker_set_blocks(io->worker, b->stats, b->stages);
+	worker_set_metrics(io->worker, &b->metrics, b->hearts);
+	io->conns = (struct conns){ .entry = b->conns, .port = io->conf->port };
+	io->lost_before = (struct ring_lost){ b->stats->rx_ring_full, b->stats->rx_dropped,
+					      b->stats->tx_invalid };
+	io->heartbeat_ns = 0;
+}
+
+static void take_rings(struct iothread *io, const struct bypass *b)
+{
+	publish_rings(io, cpu_now_ns());
+	io->lost_before = (struct ring_lost){ io->now.stats->rx_ring_full,
+					      io->now.stats->rx_dropped,
+					      io->now.stats->tx_invalid };
+	io->now.ring = b->ring;
+	io->now.rings = b->rings;
+	io->now.text = b->text;
+}
+
 static void take_bypass(struct iothread *io)
 {
 	struct bypass *b = atomic_load_explicit(&io->bypass, memory_order_acquire); /* A */
+	struct bypass *before = atomic_load_explicit(&io->taken, memory_order_relaxed);
 
-	if (likely(!b) || io->now.stats == b->stats)
+	if (likely(b == before))
 		return;
-	io->now = *b;
-	worker_set_blocks(io->worker, b->stats, b->stages);
+	if (before)
+		take_rings(io, b);
+	else
+		take_maps(io, b);
 	worker_set_mode(io->worker, b->text);
-	worker_set_metrics(io->worker, &b->metrics, b->hearts);
 	for (unsigned i = 0; i < b->rings; i++)
 		b->ring[i].stats = b->stats;
-	io->conns = (struct conns){ .entry = b->conns, .port = io->conf->port };
 	io->turn_ns = 0;
-	io->heartbeat_ns = 0;
-	beat(io, cpu_now_ns());
-	atomic_store_explicit(&io->taken, 1, memory_order_release); /* B */
+	io->tx_ns = cpu_now_ns();
+	beat(io, io->tx_ns);
+	atomic_store_explicit(&io->taken, b, memory_order_release); /* B */
 }
 
 /* --- the turn ------------------------------------------------------------------------ */
@@ -398,12 +430,16 @@ int iothread_start(struct iothread *io)
 	cpu_set_t cpus;
 	int error;
 
-	if (io->number)
+	if (io->number == STEER_STAND_IN)
+		snprintf(name, sizeof name, "saker-stand-in");
+	else if (io->number)
 		snprintf(name, sizeof name, "saker-io-%u", io->number);
-	CPU_ZERO(&cpus);
-	CPU_SET(io->cpu, &cpus);
 	pthread_attr_init(&attr);
-	pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
+	if (io->cpu >= 0) {
+		CPU_ZERO(&cpus);
+		CPU_SET(io->cpu, &cpus);
+		pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
+	}
 	error = pthread_create(&io->thread, &attr, run, io);
 	pthread_attr_destroy(&attr);
 	if (error)
@@ -416,12 +452,13 @@ int iothread_start(struct iothread *io)
 
 void iothread_give(struct iothread *io, struct bypass *bypass)
 {
-	struct timespec pause = { .tv_nsec = 50 * NS_PER_US };
-
 	atomic_store_explicit(&io->bypass, bypass, memory_order_release); /* A */
 	sock_wake(io->sock);
-	while (!atomic_load_explicit(&io->taken, memory_order_acquire)) /* B */
-		nanosleep(&pause, NULL);
+}
+
+bool iothread_took(const struct iothread *io, const struct bypass *bypass)
+{
+	return atomic_load_explicit(&io->taken, memory_order_acquire) == bypass; /* B */
 }
 
 void iothread_calibrate(struct iothread *io)

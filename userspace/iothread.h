@@ -3,11 +3,13 @@
  * iothread.h - the thread that never sleeps
  *
  * Place    Turns the worker between the rings and the kernel's sockets, on one
- *          core. The starter makes it before anything is loaded, so that the
- *          socket rung answers at once, and gives it the rings when the bypass
- *          is there.
+ *          core. The server makes it before anything is loaded, so that the
+ *          socket rung answers at once, and gives it the maps and the rings when
+ *          the bypass is there.
  * Model    Without rings it waits in epoll. With rings it spins: a look at every
- *          ring each turn, a look at the sockets now and then. There may be
+ *          ring each turn, a look at the sockets now and then. Maps are given once,
+ *          rings as often as they are opened anew, or none when they must be closed;
+ *          connections outlive them. There may be
  *          several, each with queues, connections and lanes of its own. They share
  *          the port (sock.h), so each of them asks all whether the kernel holds
  *          connections; and icmp_ring, which has one reader: thread 0 takes what
@@ -15,13 +17,13 @@
  *          next by an spsc ring; the last one judges it in any case. So each word
  *          is counted once. Where the next ring is full, it waits where it is.
  * Owner    From iothread_give on the rings, and the thread's blocks in the maps,
- *          are the thread's alone.
- * Threads  These words are shared with the starter, and E with the other I/O
- *          threads, each with one writer:
+ *          are the thread's alone, until it is given others.
+ * Threads  These words are shared with the server's main thread, and E with the
+ *          other I/O threads, each with one writer:
  *
- *            starter                          I/O thread
+ *            server                           I/O thread
  *            fill *bypass                     load bypass       (acquire, A)
- *            store bypass  (release, A)       use it
+ *            store bypass  (release, A)       use it, let go of the one before
  *                                             store taken       (release, B)
  *            load taken    (acquire, B)       ...
  *            store stop    (release, C)       load stop         (acquire, C)
@@ -48,7 +50,8 @@
 #include "tracer.h"
 #include "worker.h"
 
-/* What the starter hands over when the maps are there; rings may be none. */
+/* What is handed over when the maps are there; rings may be none. All but the rings
+ * is the same each time. */
 struct bypass {
 	struct ring *ring;
 	unsigned rings;
@@ -69,13 +72,19 @@ struct bypass {
 	const struct steer_live *hearts;
 };
 
+/* What the kernel says that rings lost; it begins anew with each socket. */
+struct ring_lost {
+	uint64_t ring_full, dropped, tx_invalid;
+};
+
 enum iothread_stop { IO_RUN, IO_DRAIN, IO_STOP };
 
 struct iothread {
 	const struct conf *conf;
-	unsigned number;
-	int cpu;
-	struct iothread *const *all; /* conf_io_threads of them, this one too */
+	unsigned number;             /* STEER_STAND_IN: the stand-in's */
+	int cpu;                     /* -1: any */
+	struct iothread *const *all; /* those of this process, this one too */
+	unsigned of;                 /* so many */
 	struct sock *sock;
 	struct worker *worker;
 	struct crew *crew;        /* perhaps of no cores */
@@ -83,17 +92,19 @@ struct iothread {
 	pthread_t thread;
 
 	struct bypass *_Atomic bypass;
-	_Atomic int taken;
-	_Atomic int stop; /* enum iothread_stop */
+	struct bypass *_Atomic taken; /* NULL: none yet */
+	_Atomic int stop;             /* enum iothread_stop */
 	_Atomic int drained;
 	_Atomic int tx_stuck; /* its card has stopped sending */
 	_Atomic int calibrate, calibrated;
 
 	/* the thread's own */
 	struct bypass now;                        /* what it took; rings 0 until then */
+	struct ring_lost lost_before;             /* by rings that were given up */
 	uint64_t turn_ns;                         /* when it looked at the rings last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
+	uint64_t log_unwritten;  /* lines, as far as the counter says */
 	uint64_t tx_completed, tx_ns; /* completions seen, and since when no more */
 	struct conns conns;
 	bool draining;
@@ -102,8 +113,9 @@ struct iothread {
 /* Start the thread on its CPU. 0 or -errno, reported. */
 int iothread_start(struct iothread *io);
 
-/* Hand over; returns when the thread has taken it. */
+/* Hand over what stays as it is until the next one was taken. Then ask. */
 void iothread_give(struct iothread *io, struct bypass *bypass);
+bool iothread_took(const struct iothread *io, const struct bypass *bypass);
 
 /* Measure the lanes, a sample at a time, when there is nothing else to do; and has it? */
 void iothread_calibrate(struct iothread *io);

@@ -15,89 +15,38 @@
 #define LISTENER 0x80000000u
 #define WAKE 0x40000000u
 
-enum { EVENTS = 64, BACKLOG = 1024, ACCEPTS = 16 };
+enum { EVENTS = 64, ACCEPTS = 16 };
 
 /* --- listening ------------------------------------------------------------------- */
 
-static int fail(const struct conf *conf, const char *what)
-{
-	int error = -errno;
-
-	fprintf(stderr, "saker: port %u: %s: %s%s\n", conf->port, what, strerror(-error),
-		error == -EADDRINUSE ? ": stop the program that has it (ss -ltnp), or choose "
-				       "another with --port" :
-		error == -EACCES     ? ": ports below 1024 need CAP_NET_BIND_SERVICE" :
-				       "");
-	return error;
-}
-
-static const uint8_t any[16];
-
-/* IPv4 addresses are mapped: an IPv6 socket takes both (RFC 3493 3.7). */
-static int listen_on(struct sock *s, const struct conf *conf, const struct sock_share *share,
-		     const uint8_t address[16])
-{
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(conf->port) };
-	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(conf->port) };
-	struct sockaddr *name = (struct sockaddr *)&to;
-	socklen_t size = sizeof to;
-	int fd, no = 0, yes = 1;
-
-	memcpy(&to.sin6_addr, address, 16);
-	fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 && errno == EAFNOSUPPORT) { /* a kernel without IPv6 */
-		memcpy(&to4.sin_addr, address + 12, 4);
-		name = (struct sockaddr *)&to4;
-		size = sizeof to4;
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	}
-	if (fd < 0)
-		return fail(conf, "socket");
-	s->listen_fd[s->listeners++] = fd;
-	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-	/* Connections of an earlier run in TIME-WAIT do not keep the port. */
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-	/* The first one binds as if it were alone: so another program's listener on the
-	 * port, another saker's too, is in its way. */
-	if (share->number)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
-	if (bind(fd, name, size) < 0)
-		return fail(conf, "bind");
-	if (share->of > 1 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) < 0)
-		return fail(conf, "SO_REUSEPORT");
-	if (listen(fd, BACKLOG) < 0)
-		return fail(conf, "listen");
-	return 0;
-}
-
-static int watch_always(struct sock *s, const struct conf *conf, int fd, uint32_t who)
+static int watch_always(struct sock *s, int fd, uint32_t who)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = who };
 
-	if (fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
-		return fail(conf, "epoll");
-	return 0;
+	return fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
-int sock_open(struct sock *s, const struct conf *conf, const struct sock_share *share, int *fd,
-	      uint32_t *events)
+int sock_open(struct sock *s, const struct conf *conf, const int *listen_fd, unsigned listeners,
+	      int *fd, uint32_t *events)
 {
-	int error = 0;
+	int error;
 
-	*s = (struct sock){ .fd = fd, .events = events, .first_id = conf->max_conns };
+	*s = (struct sock){ .listen_fd = listen_fd,
+			    .listeners = listeners,
+			    .fd = fd,
+			    .events = events,
+			    .first_id = conf->max_conns };
 	for (unsigned i = 0; i < SOCKS_DEFAULT; i++)
 		fd[i] = -1;
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	error = watch_always(s, conf, s->wake_fd, WAKE);
-	if (!conf->addr_count && !error)
-		error = listen_on(s, conf, share, any);
-	for (unsigned i = 0; i < conf->addr_count && !error; i++)
-		error = listen_on(s, conf, share, conf->addr[i]);
+	error = watch_always(s, s->wake_fd, WAKE);
 	for (unsigned i = 0; i < s->listeners && !error; i++)
-		error = watch_always(s, conf, s->listen_fd[i], LISTENER | i);
-	if (error)
-		sock_close(s);
+		error = watch_always(s, s->listen_fd[i], LISTENER | i);
+	if (!error)
+		return 0;
+	fprintf(stderr, "saker: port %u: epoll: %s\n", conf->port, strerror(-error));
+	sock_close(s);
 	return error;
 }
 

@@ -2,17 +2,15 @@
 /*
  * sock.h - the kernel-socket rung: the same worker over ordinary TCP sockets
  *
- * Place    Listens before anything else is loaded, so that the port answers a
+ * Place    Accepts before anything else is loaded, so that the port answers a
  *          few milliseconds after exec; then serves whom the bypass cannot see:
  *          connections opened before it, clients on this host, and everybody
  *          when steering falls through. With --io=socket it is all there is,
  *          and the baseline of every comparison.
  * Model    epoll, level-triggered; bytes are read straight into the session.
  *          This is what worker_frame and worker_emit are to frames.
- *          Several of them share the port by SO_REUSEPORT: the kernel deals new
- *          connections out among them.
- * Threads  sock_open by the starter, the rest by the I/O thread; sock_wake and
- *          sock_count by any.
+ * Threads  sock_open before the I/O thread, the rest by it; sock_wake and sock_count
+ *          by any.
  * Limits   SOCKS_DEFAULT connections; more are closed at once, counted.
  * Errors   sock_open reports its own, with a cure.
  */
@@ -26,22 +24,17 @@
 struct sock {
 	int epoll_fd;
 	int wake_fd; /* eventfd: ends a wait */
-	int listen_fd[STEER_ADDRS_MAX];
+	const int *listen_fd;
 	unsigned listeners;
 	int *fd;          /* by worker id - first_id; -1: none */
 	uint32_t *events; /* what epoll watches for it */
 	unsigned first_id, count;
 };
 
-/* The number-th of so many that listen on the port; in order of their numbers. */
-struct sock_share {
-	unsigned number, of;
-};
-
-/* Listen on the port, on each --addr or on all. fd and events have room for
- * SOCKS_DEFAULT. */
-int sock_open(struct sock *s, const struct conf *conf, const struct sock_share *share, int *fd,
-	      uint32_t *events);
+/* Accept on these (listener.h), which are this process's own copies from now on. fd and
+ * events have room for SOCKS_DEFAULT. */
+int sock_open(struct sock *s, const struct conf *conf, const int *listen_fd, unsigned listeners,
+	      int *fd, uint32_t *events);
 
 /* Connections that are open. */
 static inline unsigned sock_count(const struct sock *s)

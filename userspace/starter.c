@@ -1,67 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include "books.h"
+#include "child.h"
 #include "cpu.h"
 #include "logger.h"
 #include "nic.h"
-#include "ring.h"
+#include "rungs.h"
+#include "say.h"
 #include "starter.h"
 #include "stats.h"
 #include "steer.h"
-#include "threads.h"
 
-/* Everything that outlives a function; zeroed pages, most of them never touched. */
+/* Everything that outlives a function; most of it is never touched. */
 struct starter {
 	const struct conf *conf;
 	struct nic nic;
-	struct threads threads;
+	struct listeners listeners;
+	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
 	struct logger log;
+	int idle_fd; /* cpu_idle_lightly; negative: no */
+	int signal_fd;
 	bool maps; /* steer is open */
 	struct steer steer;
-	struct ring ring[QUEUES_MAX];
-	unsigned rings;
+	struct rungs rungs;
 	struct mode mode; /* what the map will say */
-	/* the mode in a line: before the bypass, for the I/O threads; and when it is there.
-	 * Not written to once it is handed over. */
-	char first_text[ABI_MODE_TEXT], mode_text[ABI_MODE_TEXT];
+	char text[ABI_MODE_TEXT];
 	struct stats_before before;
-	bool told_stuck[IO_THREADS_MAX];
+	struct child worker, stand_in;
+	uint64_t second_ns;  /* when the summary is due */
+	uint64_t healthy_ns; /* since when every heart beats */
+	uint64_t again_ns;   /* when there is to be another worker; 0: there is one */
+	unsigned deaths;     /* of workers that lived for less than CHILD_YOUNG_MS, in a row */
 };
-
-static void say(const struct starter *st, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static int refuse(const struct starter *st, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(const struct starter *st, const char *format, ...)
-{
-	va_list args;
-
-	if (st->conf->quiet)
-		return;
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-static int refuse(const struct starter *st, const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "saker: %s: ", st->conf->ifname);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return -EINVAL;
-}
 
 /* --- 1, 2: the socket rung ------------------------------------------------------------ */
 
@@ -70,9 +49,11 @@ static int check_cpu(const struct starter *st, const char *option, int cpu)
 	if (cpu_allowed(cpu))
 		return 0;
 	if (!cpu_online(cpu))
-		return refuse(st, "--%s=%d: no such CPU is online (see lscpu -e)", option, cpu);
-	return refuse(st, "--%s=%d: this process may not run there (see taskset -p %d)", option,
-		      cpu, (int)getpid());
+		return refuse(st->conf, -EINVAL, "--%s=%d: no such CPU is online (see lscpu -e)",
+			      option, cpu);
+	return refuse(st->conf, -EINVAL,
+		      "--%s=%d: this process may not run there (see taskset -p %d)", option, cpu,
+		      (int)getpid());
 }
 
 /* Where the threads shall run: into the mode. */
@@ -91,7 +72,8 @@ static int choose_cpus(struct starter *st)
 	if (!c->io_cpus)
 		m->io_cpu[0] = cpu_choose(c->compute_cpu, c->compute_cpus);
 	if (m->io_cpu[0] < 0)
-		return refuse(st, "no CPU for the I/O thread: %s; name one with --io-cpu",
+		return refuse(st->conf, -EINVAL,
+			      "no CPU for the I/O thread: %s; name one with --io-cpu",
 			      strerror(-m->io_cpu[0]));
 	for (unsigned t = 0; t < m->io_threads && !error; t++)
 		error = check_cpu(st, "io-cpu", m->io_cpu[t]);
@@ -117,8 +99,8 @@ static void look_for_others(struct starter *st)
 	}
 	stats_cpus_text(text, shared, count);
 	if (count)
-		say(st,
-		    "saker: CPU%s %s %s not isolated: others interrupt %s (kernel option "
+		say(st->conf,
+		    "CPU%s %s %s not isolated: others interrupt %s (kernel option "
 		    "isolcpus=%s)",
 		    count > 1 ? "s" : "", text, count > 1 ? "are" : "is", count > 1 ? "them" : "it",
 		    text);
@@ -139,186 +121,72 @@ static void first_mode(struct starter *st, uint64_t exec_ns)
 	m->started_ns = exec_ns;
 	snprintf(m->ifname, sizeof m->ifname, "%s", st->conf->ifname);
 	snprintf(m->program, sizeof m->program, "%.*s", (int)sizeof m->program - 1, VERSION);
-	stats_mode_text(st->first_text, sizeof st->first_text, m);
+	stats_mode_text(st->text, sizeof st->text, m);
+}
+
+/* A compute core that sleeps shall be up quickly. */
+static void idle_lightly(struct starter *st)
+{
+	st->idle_fd = -1;
+	if (!st->conf->compute_cpus)
+		return;
+	st->idle_fd = cpu_idle_lightly();
+	if (st->idle_fd < 0)
+		refuse(st->conf, st->idle_fd,
+		       "compute CPUs may sleep deeply, and be slow to wake: "
+		       "/dev/cpu_dma_latency: %s",
+		       strerror(-st->idle_fd));
+}
+
+/* What a child must not hold: above all the link, which shall die with the starter. */
+static void leave(void *arg)
+{
+	struct starter *st = arg;
+
+	steer_leave(&st->steer);
+	rungs_close(&st->rungs);
+	close(st->signal_fd);
+	if (st->worker.talk_fd >= 0)
+		close(st->worker.talk_fd);
+	if (st->stand_in.talk_fd >= 0)
+		close(st->stand_in.talk_fd);
+}
+
+static int start_child(struct starter *st, struct child *c)
+{
+	struct server_want want = {
+		.conf = st->conf,
+		.nic = &st->nic,
+		.mode = &st->mode,
+		.listeners = &st->listeners,
+		.log = *st->conf->access_log && c == &st->worker ? &st->log : NULL,
+		.secret = st->secret,
+		.stand_in = c == &st->stand_in,
+	};
+
+	return child_start(c, &want, leave, st);
 }
 
 static int start_sockets(struct starter *st, uint64_t exec_ns)
 {
-	int error = threads_listen(&st->threads, st->conf);
+	int error = listeners_open(&st->listeners, st->conf);
 
 	if (!error)
 		error = choose_cpus(st);
-	if (!error) {
-		look_for_others(st);
-		first_mode(st, exec_ns);
-		error = threads_start(&st->threads, &st->mode, &st->nic, st->first_text);
-	}
-	if (!error && st->threads.log)
-		error = logger_start(&st->log, &st->mode);
+	if (error)
+		return error;
+	look_for_others(st);
+	first_mode(st, exec_ns);
+	idle_lightly(st);
+	if (getrandom(st->secret, sizeof st->secret, 0) != sizeof st->secret)
+		return refuse(st->conf, -EAGAIN, "no random numbers for the secret: %s",
+			      strerror(errno));
+	error = start_child(st, &st->worker);
 	st->mode.listening_ns = cpu_now_ns();
-	if (error) {
-		threads_stop(&st->threads);
-		logger_stop(&st->log);
-		threads_close(&st->threads);
-	}
 	return error;
 }
 
 /* --- 3, 4: the bypass ------------------------------------------------------------------- */
-
-/* The interface as XDP and AF_XDP need it. */
-static int check_nic(const struct starter *st)
-{
-	const char *ifname = st->conf->ifname;
-
-	if (!st->nic.up)
-		return refuse(st, "the interface is down: ip link set dev %s up", ifname);
-	if (st->nic.mtu > FRAME_ROOM - 18) /* Ethernet header and one tag */
-		return refuse(st,
-			      "MTU %u is above %d, a frame would not fit its chunk: "
-			      "ip link set dev %s mtu 1500",
-			      st->nic.mtu, FRAME_ROOM - 18, ifname);
-	if (st->nic.mtu < 576) /* RFC 791: what every host takes */
-		return refuse(st,
-			      "MTU %u is below 576, an answer would go in crumbs: "
-			      "ip link set dev %s mtu 1500",
-			      st->nic.mtu, ifname);
-	if (st->nic.rx_queues > QUEUES_MAX)
-		return refuse(st, "%u RX queues, sockets for %d: ethtool -L %s combined %d",
-			      st->nic.rx_queues, QUEUES_MAX, ifname, QUEUES_MAX);
-	return 0;
-}
-
-/* A queue each at least: a thread without one would only spin. */
-static int check_queues(const struct starter *st)
-{
-	unsigned threads = st->threads.count, queues = st->nic.rx_queues;
-
-	if (threads <= queues)
-		return 0;
-	refuse(st,
-	       "%u I/O threads and %u RX queue%s: ethtool -L %s combined %u, or at most %u CPU%s "
-	       "in --io-cpu, or --io=socket",
-	       threads, queues, queues == 1 ? "" : "s", st->conf->ifname, threads, queues,
-	       queues == 1 ? "" : "s");
-	return -EBUSY;
-}
-
-static void close_rings(struct starter *st)
-{
-	for (unsigned t = 0; t < st->threads.count; t++)
-		st->threads.one[t].bypass.rings = 0;
-	while (st->rings)
-		ring_close(&st->ring[--st->rings]);
-}
-
-static int open_ring(struct starter *st, unsigned queue, bool tx, bool zero_copy)
-{
-	struct ring_options o = {
-		.ifname = st->conf->ifname,
-		.ifindex = st->conf->ifindex,
-		.queue = queue,
-		.tx = tx,
-		.zero_copy = zero_copy,
-	};
-	struct ring *r = &st->ring[st->rings];
-	int error = ring_open(r, &o);
-
-	if (error)
-		return error;
-	st->rings++;
-	return steer_socket(&st->steer, queue, r->fd);
-}
-
-/* A socket for each RX queue, side by side those of a thread; it sends on its first. */
-static int open_rings(struct starter *st, bool zero_copy)
-{
-	unsigned threads = st->threads.count;
-	int error = 0;
-
-	for (unsigned t = 0; t < threads; t++) {
-		struct bypass *b = &st->threads.one[t].bypass;
-
-		b->ring = &st->ring[st->rings];
-		for (unsigned q = t; q < st->nic.rx_queues && !error; q += threads) {
-			error = open_ring(st, q, q == t, zero_copy);
-			b->rings += !error;
-		}
-	}
-	return error;
-}
-
-static int prove_send(struct starter *st)
-{
-	uint8_t frame[NIC_PROBE_LEN];
-	size_t len = nic_probe(&st->nic, frame);
-	int error = 0;
-
-	for (unsigned t = 0; t < st->threads.count && !error; t++)
-		error = ring_test_send(st->threads.one[t].bypass.ring, frame, len, TEST_SEND_MS);
-	if (error)
-		say(st, "saker: %s: a test frame was not sent within %d ms", st->conf->ifname,
-		    TEST_SEND_MS);
-	return error;
-}
-
-struct attempt {
-	enum conf_io io;
-	enum abi_rung rung;
-	bool native, zero_copy;
-};
-
-static int try_rung(struct starter *st, const struct attempt *a)
-{
-	/* zero-copy and copy share one attachment */
-	int error = st->steer.link_fd < 0 ? steer_attach(&st->steer, a->native) : 0;
-
-	if (!error)
-		error = open_rings(st, a->zero_copy);
-	if (!error)
-		error = prove_send(st);
-	if (!error) {
-		st->mode.rung = a->rung;
-		st->mode.copy = a->zero_copy ? COPY_zero_copy : COPY_copy;
-		st->mode.tx = PROOF_proven;
-		st->mode.queues = st->rings;
-		return 0;
-	}
-	close_rings(st);
-	return error;
-}
-
-/* The first rung that proves itself, of those that --io allows. */
-static int climb(struct starter *st)
-{
-	static const struct attempt ladder[] = {
-		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, true, true },
-		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, true, false },
-		{ CONF_IO_XDP_GENERIC, RUNG_xdp_generic, false, false },
-	};
-	int error = -EOPNOTSUPP;
-
-	for (unsigned i = 0; i < array_size(ladder) && error; i++) {
-		if (st->conf->io != CONF_IO_AUTO && st->conf->io != ladder[i].io)
-			continue;
-		error = try_rung(st, &ladder[i]);
-		if (error == -EBUSY || error == -EPERM)
-			break; /* another rung would fare no better */
-		if (error &&
-		    (i + 1 == array_size(ladder) || ladder[i + 1].native != ladder[i].native))
-			steer_detach(&st->steer);
-	}
-	return error;
-}
-
-/* May the user be served by less than was tried? Only where the machine cannot
- * do better; not where something is in the way that he can remove. */
-static bool may_fall_back(const struct starter *st, int error)
-{
-	if (st->conf->io != CONF_IO_AUTO)
-		return false;
-	return st->maps ? error != -EBUSY && error != -EPERM : error == -EAFNOSUPPORT;
-}
 
 static int start_maps(struct starter *st)
 {
@@ -327,7 +195,7 @@ static int start_maps(struct starter *st)
 	if (error)
 		return error;
 	st->maps = true;
-	*st->steer.mode = st->mode;
+	*st->steer.b.mode = st->mode;
 	return 0;
 }
 
@@ -337,42 +205,69 @@ static int start_bypass(struct starter *st)
 
 	if (st->conf->io == CONF_IO_SOCKET) {
 		if (start_maps(st))
-			say(st, "saker: %s: no maps: saker-stat and bpftool have nothing to show",
-			    st->conf->ifname);
+			say(st->conf, "no maps: saker-stat and bpftool have nothing to show");
 		return 0;
 	}
-	error = check_nic(st);
+	st->rungs = (struct rungs){ .conf = st->conf, .nic = &st->nic, .steer = &st->steer };
+	error = rungs_check(st->conf, &st->nic);
 	if (error)
 		return error;
 	error = start_maps(st);
 	if (!error)
-		error = check_queues(st);
-	if (!error)
-		error = climb(st);
-	if (error && !may_fall_back(st, error))
+		error = rungs_climb(&st->rungs);
+	if (error && !rungs_may_fall_back(st->conf, st->maps, error))
 		return error;
 	if (error)
-		say(st, "saker: %s: no XDP rung works here (%s): the socket rung serves",
-		    st->conf->ifname, strerror(-error));
+		say(st->conf, "no XDP rung works here (%s): the socket rung serves",
+		    strerror(-error));
 	return 0;
 }
 
 /* --- 5: ready ------------------------------------------------------------------------------ */
 
-static void hand_over(struct starter *st)
+static void steer_on(struct starter *st, bool on)
 {
-	st->mode.state = STATE_ready;
-	if (st->rings)
-		st->mode.ready_ns = cpu_now_ns();
-	stats_mode_text(st->mode_text, sizeof st->mode_text, &st->mode);
-	*st->steer.mode = st->mode;
-	threads_give(&st->threads, &st->steer, st->mode_text);
-	threads_publish(&st->threads, &st->steer);
-	if (!st->rings)
-		return;
-	/* Each thread turns its rings and its heartbeat beats: now steer. */
-	__atomic_store_n(&st->steer.live->ready, 1, __ATOMIC_RELEASE);
-	st->mode.ready_ns = st->steer.mode->ready_ns = cpu_now_ns();
+	if (st->maps)
+		__atomic_store_n(&st->steer.b.live->ready, on, __ATOMIC_RELEASE);
+}
+
+/* What is in effect, for all who look. */
+static void publish_mode(struct starter *st)
+{
+	const struct rungs *r = &st->rungs;
+	struct mode *m = &st->mode;
+
+	m->state = STATE_ready;
+	m->rung = r->rings ? r->rung : RUNG_socket;
+	m->copy = r->rings ? r->copy : COPY_none;
+	m->tx = r->rings ? PROOF_proven : PROOF_unproven;
+	m->queues = r->rings;
+	if (r->rings && !m->ready_ns)
+		m->ready_ns = cpu_now_ns();
+	stats_mode_text(st->text, sizeof st->text, m);
+	m->rx = st->steer.b.mode->rx;
+	*st->steer.b.mode = *m;
+}
+
+/* To a worker that is up: maps, and rings if there are any. Then steer. */
+static int engage(struct starter *st)
+{
+	struct steer *s = &st->steer;
+	int error;
+
+	if (!st->maps)
+		return 0;
+	publish_mode(st);
+	error = child_give_maps(&st->worker, &s->b.size, s->map_fd);
+	if (!error)
+		error = child_give_rings(&st->worker, &st->rungs, st->text);
+	if (error)
+		return refuse(st->conf, error, "the worker did not take what it was given: %s",
+			      strerror(-error));
+	/* Each thread turns its rings and its heartbeat beats. */
+	if (st->rungs.rings)
+		steer_on(st, true);
+	return 0;
 }
 
 /* "I/O CPU 2 (isolated)", "I/O CPUs 2,3, compute CPU 4" */
@@ -394,140 +289,308 @@ static void say_ready(const struct starter *st)
 {
 	char address[INET6_ADDRSTRLEN] = "*", cpus[2 * STATS_CPUS_TEXT + 64];
 
+	if (st->conf->quiet)
+		return;
 	if (st->conf->addr_count)
 		inet_ntop(AF_INET6, st->conf->addr[0], address, sizeof address);
 	else if (st->nic.has_ip4)
 		inet_ntop(AF_INET, st->nic.ip4, address, sizeof address);
 	cpus_text(cpus, sizeof cpus, &st->mode);
-	say(st, "saker: ready: %s %s port %u, rung %s, %s, %u queue%s, %s, exec to ready %.1f ms",
-	    st->conf->ifname, address, st->conf->port, stats_rung_name(st->mode.rung),
-	    stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s", cpus,
-	    (double)(cpu_now_ns() - st->mode.started_ns) / NS_PER_MS);
+	fprintf(stderr,
+		"saker: ready: %s %s port %u, rung %s, %s, %u queue%s, %s, exec to ready %.1f ms\n",
+		st->conf->ifname, address, st->conf->port, stats_rung_name(st->mode.rung),
+		stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s",
+		cpus, (double)(cpu_now_ns() - st->mode.started_ns) / NS_PER_MS);
+}
+
+/* --- the stand-in ---------------------------------------------------------------------------- */
+
+/* Since when the slowest thread has been silent; 0: none has begun. */
+static uint64_t oldest_beat(const struct starter *st)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	for (unsigned t = 0; t < st->mode.io_threads; t++)
+		oldest = min_u64(oldest, __atomic_load_n(&st->steer.b.live->io[t].heartbeat_ns,
+							 __ATOMIC_RELAXED));
+	return oldest;
+}
+
+/* XDP lets new connections pass by the same rule: somebody must answer them. */
+static bool worker_absent(const struct starter *st, uint64_t now_ns)
+{
+	uint64_t stall_ns = st->conf->stall_ms * (uint64_t)NS_PER_MS;
+
+	if (!st->worker.pid)
+		return true;
+	return st->maps && st->worker.up && (int64_t)(now_ns - oldest_beat(st)) > (int64_t)stall_ns;
+}
+
+static void start_stand_in(struct starter *st)
+{
+	struct steer *s = &st->steer;
+	int error = start_child(st, &st->stand_in);
+
+	if (!error && st->maps)
+		error = child_give_maps(&st->stand_in, &s->b.size, s->map_fd);
+	if (!error && st->maps)
+		error = child_give_rings(&st->stand_in, NULL, st->text);
+	if (!error && st->worker.pid)
+		say(st->conf,
+		    "the worker stands still (nothing for %u ms): a stand-in answers new "
+		    "connections, by the kernel's sockets",
+		    st->conf->stall_ms);
+	else if (!error)
+		say(st->conf, "there is no worker: a stand-in answers, by the kernel's sockets");
+}
+
+/* It is there while the worker is not; a little longer, lest they take turns. */
+static void watch_hearts(struct starter *st, uint64_t now_ns)
+{
+	bool absent = worker_absent(st, now_ns);
+
+	if (absent) {
+		st->healthy_ns = 0;
+		if (!st->stand_in.pid)
+			start_stand_in(st);
+		return;
+	}
+	if (!st->healthy_ns)
+		st->healthy_ns = now_ns;
+	if (!st->stand_in.pid || st->stand_in.draining ||
+	    now_ns - st->healthy_ns < STAND_IN_MS * (uint64_t)NS_PER_MS)
+		return;
+	say(st->conf, "the worker serves again: the stand-in finishes what it has");
+	child_drain(&st->stand_in);
+}
+
+/* --- deaths ------------------------------------------------------------------------------------ */
+
+static void worker_died(struct starter *st, int status, uint64_t now_ns)
+{
+	bool young = now_ns - st->worker.born_ns < CHILD_YOUNG_MS * (uint64_t)NS_PER_MS;
+	char text[CHILD_TEXT];
+
+	steer_on(st, false);
+	rungs_close(&st->rungs);
+	if (st->maps)
+		books_worker(&st->steer.b);
+	st->deaths = young ? st->deaths + 1 : 0;
+	st->again_ns = now_ns;
+	if (st->deaths)
+		st->again_ns += min_u64(CHILD_PAUSE_MS << min_u64(st->deaths - 1, 8),
+					CHILD_PAUSE_MAX_MS) *
+				NS_PER_MS;
+	refuse(st->conf, 0, "the worker died (%s): its connections are lost; %s",
+	       child_status_text(text, status),
+	       st->deaths ? "another one follows after a pause, since it was young" :
+			    "another one takes its place");
+}
+
+/* Its successor gets fresh sockets: whose frames were in the dead one's hands nobody
+ * knows. */
+static void restart_worker(struct starter *st)
+{
+	int error = start_child(st, &st->worker);
+
+	st->again_ns = 0;
+	if (!error && st->rungs.rung != RUNG_none && rungs_again(&st->rungs))
+		say(st->conf, "the bypass cannot be opened again: the socket rung serves");
+	if (!error)
+		error = child_await_up(&st->worker, CHILD_UP_MS);
+	if (!error)
+		error = engage(st);
+	if (!error) {
+		child_steady(&st->worker);
+		say(st->conf, "a new worker serves: %s", st->text);
+		return;
+	}
+	rungs_close(&st->rungs);
+	child_end(&st->worker, 0);
+	st->again_ns = cpu_now_ns() + CHILD_PAUSE_MAX_MS * (uint64_t)NS_PER_MS;
+}
+
+static void bury(struct starter *st, uint64_t now_ns)
+{
+	char text[CHILD_TEXT];
+	int status;
+
+	if (child_gone(&st->worker, &status))
+		worker_died(st, status, now_ns);
+	if (!child_gone(&st->stand_in, &status))
+		return;
+	if (st->maps)
+		books_stand_in(&st->steer.b);
+	if (status)
+		refuse(st->conf, 0, "the stand-in died (%s)", child_status_text(text, status));
 }
 
 /* --- running, and the end -------------------------------------------------------------------- */
 
 static void summarize(struct starter *st)
 {
+	const struct blocks *b = &st->steer.b;
 	struct stats_view view = {
-		.mode = st->steer.mode,
-		.counters = st->steer.counters,
-		.counter_blocks = st->threads.count,
-		.stages = st->steer.stages,
-		.stage_blocks = st->threads.count,
+		.mode = b->mode,
+		.counters = b->counters,
+		.counter_blocks = b->size.counters,
+		.stages = b->stages,
+		.stage_blocks = blocks_stages(&b->size),
 	};
 
 	if (!st->maps)
 		return;
 	view.program = steer_run(&st->steer);
-	stats_summarize(st->steer.summary, &st->before, &view, cpu_now_ns());
-	threads_publish(&st->threads, &st->steer);
+	stats_summarize(b->summary, &st->before, &view, cpu_now_ns());
 }
 
-/* The I/O thread notices; here it is told, once per change. */
-static void report_tx(struct starter *st, unsigned t)
+/* When there is something to do, whatever happens before. */
+static uint64_t next_ns(const struct starter *st)
 {
-	bool stuck = iothread_stuck(&st->threads.one[t].io);
-	char which[32] = "";
+	uint64_t next = st->second_ns;
 
-	if (stuck == st->told_stuck[t])
+	if (st->again_ns)
+		next = min_u64(next, st->again_ns);
+	if (st->maps && st->worker.pid && !st->stand_in.pid)
+		next = min_u64(next,
+			       oldest_beat(st) + st->conf->stall_ms * (uint64_t)NS_PER_MS + 1);
+	return next;
+}
+
+/* Wait for a signal, a word or the time; the signal, or 0. */
+static int await(struct starter *st, uint64_t until_ns)
+{
+	struct pollfd p[] = {
+		{ .fd = st->signal_fd, .events = POLLIN },
+		{ .fd = st->worker.pid ? st->worker.talk_fd : -1, .events = POLLIN },
+		{ .fd = st->stand_in.pid ? st->stand_in.talk_fd : -1, .events = POLLIN },
+	};
+	uint64_t now_ns = cpu_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec left = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+	struct signalfd_siginfo info;
+
+	ppoll(p, array_size(p), &left, NULL);
+	child_hear(&st->worker);
+	child_hear(&st->stand_in);
+	if (read(st->signal_fd, &info, sizeof info) != sizeof info)
+		return 0;
+	return (int)info.ssi_signo;
+}
+
+static bool is_end(int sig)
+{
+	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
+}
+
+static void look_after(struct starter *st)
+{
+	uint64_t now_ns = cpu_now_ns();
+
+	bury(st, now_ns);
+	if (st->again_ns && now_ns >= st->again_ns)
+		restart_worker(st);
+	watch_hearts(st, now_ns);
+	if (st->stand_in.drained)
+		child_end(&st->stand_in, CHILD_END_MS);
+	if (now_ns < st->second_ns)
 		return;
-	st->told_stuck[t] = stuck;
-	if (st->threads.count > 1)
-		snprintf(which, sizeof which, "I/O CPU %d: ", st->mode.io_cpu[t]);
-	if (stuck)
-		say(st,
-		    "saker: %s: %snothing was sent for %d ms: new connections go to the kernel "
-		    "(a driver that hangs: ip link set dev %s down, then up)",
-		    st->conf->ifname, which, TX_STALL_MS, st->conf->ifname);
-	else
-		say(st, "saker: %s: %sframes are sent again: the bypass serves", st->conf->ifname,
-		    which);
+	st->second_ns = now_ns + NS_PER_S;
+	summarize(st);
 }
 
-static void serve(struct starter *st, const sigset_t *signals)
+static void serve(struct starter *st)
 {
-	struct timespec second = { .tv_sec = 1 };
 	uint64_t end_ns = cpu_now_ns() + st->conf->for_s * (uint64_t)NS_PER_S;
-	int sig;
+	int sig = 0;
 
 	do {
-		summarize(st);
-		for (unsigned t = 0; t < st->threads.count; t++)
-			report_tx(st, t);
-		sig = sigtimedwait(signals, NULL, &second);
-	} while (sig < 0 && (!st->conf->for_s || cpu_now_ns() < end_ns));
-	say(st, "saker: %s: stopping (%s)", st->conf->ifname,
-	    sig < 0 ? "--for is over" : sigabbrev_np(sig));
+		look_after(st);
+		sig = await(st, st->conf->for_s ? min_u64(next_ns(st), end_ns) : next_ns(st));
+	} while (!is_end(sig) && (!st->conf->for_s || cpu_now_ns() < end_ns));
+	say(st->conf, "stopping (%s)", is_end(sig) ? sigabbrev_np(sig) : "--for is over");
 }
 
 static void set_state(struct starter *st, enum abi_state state)
 {
 	if (st->maps)
-		st->steer.mode->state = state;
+		st->steer.b.mode->state = state;
 }
 
+/* Finish what runs; a second signal ends the patience. */
 static void stop(struct starter *st)
 {
-	struct timespec pause = { .tv_nsec = 5 * NS_PER_MS };
 	uint64_t end_ns = cpu_now_ns() + st->conf->drain_s * (uint64_t)NS_PER_S;
+	struct child *both[] = { &st->worker, &st->stand_in };
+	bool busy = true;
 
 	set_state(st, STATE_draining);
-	threads_drain(&st->threads);
-	while (!threads_drained(&st->threads) && cpu_now_ns() < end_ns)
-		nanosleep(&pause, NULL);
+	listeners_close(&st->listeners);
+	for (unsigned i = 0; i < array_size(both); i++)
+		child_drain(both[i]);
+	while (busy && cpu_now_ns() < end_ns) {
+		if (is_end(await(st, end_ns))) {
+			say(st->conf, "asked again: stopping at once");
+			break;
+		}
+		bury(st, cpu_now_ns());
+		busy = (st->worker.pid && !st->worker.drained) ||
+		       (st->stand_in.pid && !st->stand_in.drained);
+	}
 }
 
 static void undo(struct starter *st)
 {
-	if (st->maps) {
-		__atomic_store_n(&st->steer.live->ready, 0, __ATOMIC_RELEASE);
+	steer_on(st, false);
+	if (st->maps)
 		steer_detach(&st->steer);
-	}
-	threads_stop(&st->threads);
-	logger_stop(&st->log);
+	child_end(&st->worker, CHILD_END_MS);
+	child_end(&st->stand_in, CHILD_END_MS);
+	rungs_close(&st->rungs);
 	summarize(st);
 	set_state(st, STATE_stopped);
-	close_rings(st);
 	if (st->maps)
 		steer_close(&st->steer);
-	threads_close(&st->threads);
+	listeners_close(&st->listeners);
+	if (st->idle_fd >= 0)
+		close(st->idle_fd);
+	close(st->signal_fd);
 }
 
-/* Before there is anybody whom it would tell of. */
-static int open_log(struct starter *st)
-{
-	if (!*st->conf->access_log)
-		return 0;
-	st->threads.log = &st->log;
-	return logger_open(&st->log, st->conf->access_log);
-}
-
-static int run(struct starter *st, uint64_t exec_ns)
+static int open_signals(struct starter *st)
 {
 	sigset_t signals;
-	int error;
 
-	/* Before the thread exists, so that it inherits the mask. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	error = nic_ask(&st->nic, st->conf->ifname);
+	st->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return st->signal_fd < 0 ? refuse(st->conf, -errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int run(struct starter *st, uint64_t exec_ns)
+{
+	int error = open_signals(st);
+
 	if (!error)
-		error = open_log(st);
-	if (!error)
-		error = start_sockets(st, exec_ns);
+		error = nic_ask(&st->nic, st->conf->ifname);
+	if (!error && *st->conf->access_log)
+		error = logger_open(&st->log, st->conf->access_log);
 	if (error)
 		return 1;
-	error = start_bypass(st);
+	error = start_sockets(st, exec_ns);
+	if (!error)
+		error = start_bypass(st);
+	if (!error)
+		error = child_await_up(&st->worker, CHILD_UP_MS);
+	if (!error)
+		error = engage(st);
 	if (!error) {
-		if (st->maps)
-			hand_over(st);
-		threads_calibrate(&st->threads);
+		child_steady(&st->worker);
 		say_ready(st);
-		serve(st, &signals);
+		serve(st);
 		stop(st);
 	}
 	undo(st);
@@ -536,16 +599,10 @@ static int run(struct starter *st, uint64_t exec_ns)
 
 int starter_run(const struct conf *conf, uint64_t exec_ns)
 {
-	bool locked;
-	struct starter *st = cpu_pages(sizeof *st, &locked);
-	int status;
+	/* Not in pages that are shared: a child lets go of its own copy. */
+	static struct starter st;
 
-	if (!st) {
-		fprintf(stderr, "saker: no memory: %s\n", strerror(errno));
-		return 1;
-	}
-	st->conf = conf;
-	status = run(st, exec_ns);
-	cpu_pages_free(st, sizeof *st);
-	return status;
+	st.conf = conf;
+	st.worker.talk_fd = st.stand_in.talk_fd = st.signal_fd = st.idle_fd = -1;
+	return run(&st, exec_ns);
 }

@@ -2,14 +2,19 @@
 /*
  * starter.h - up in order, down in reverse
  *
- * Place    main calls it once. It owns what needs privilege: listener, BPF
- *          objects, AF_XDP sockets, pins; the I/O thread gets the rings.
- * Model    1 listen, 2 start the I/O thread (the port answers from here on),
- *          3 load, 4 the best rung that proves itself, 5 ready; then once a
- *          second the summary, until a signal or --for; drain; 5 ... 1 undone.
- *          Today starter and worker are threads of one process; everything that
- *          both touch is in shared mappings or handed over once (iothread.h),
- *          so that the worker can become a child.
+ * Place    main calls it once. It owns what needs privilege: listeners, BPF
+ *          objects, AF_XDP sockets, pins. Who serves is a child (child.h).
+ * Model    1 listen, 2 fork the worker (the port answers from here on), 3 load,
+ *          4 the best rung that proves itself, 5 hand maps and rings to the worker:
+ *          ready. Then it sleeps until there is something to do:
+ *
+ *            each second            the summary
+ *            a worker that died     its books are closed; another one, with fresh rings
+ *            that dies young        the same, after a pause that grows
+ *            that stands still      for --stall-ms, by its heartbeat: a stand-in answers
+ *            a signal, or --for     drain; 5 ... 1 undone; a second signal: at once
+ *
+ *          A worker that was only stopped finds its connections as they were.
  * Errors   One line on stderr each, with a cure.
  */
 #ifndef STARTER_H

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -337,13 +336,8 @@ static void tell(struct steer_config *config, const struct conf *conf, const uin
 	memcpy(config->addr, conf->addr, sizeof config->addr);
 }
 
-static unsigned conns_all(const struct steer *s)
-{
-	return s->stage_blocks * s->conns_each;
-}
-
 static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf,
-		const uint8_t mac[6])
+		const uint8_t mac[6], struct blocks_size *size)
 {
 	struct steer_config config;
 	__u32 key = 0;
@@ -354,22 +348,24 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 			      "(possible_cpus= at boot)",
 			      cpus, ABI_CPUS_MAX);
 	tell(&config, conf, mac);
-	s->stage_blocks = config.io_threads;
-	s->lane_tables = config.cpu_block;
-	s->conns_each = conf->max_conns + SOCKS_DEFAULT;
-	s->counter_blocks = config.cpu_block + (unsigned)cpus;
+	*size = (struct blocks_size){
+		.io_threads = config.io_threads,
+		.compute_cores = conf->compute_cpus,
+		.counters = config.cpu_block + (unsigned)cpus + 2,
+		.conns_each = conf->max_conns + SOCKS_DEFAULT,
+	};
 	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
-	int error = bpf_map__set_max_entries(skel->maps.counters, s->counter_blocks);
+	int error = bpf_map__set_max_entries(skel->maps.counters, size->counters);
 	if (!error)
-		error = bpf_map__set_max_entries(skel->maps.stages, s->stage_blocks);
+		error = bpf_map__set_max_entries(skel->maps.stages, blocks_stages(size));
 	if (!error)
-		error = bpf_map__set_max_entries(skel->maps.lanes, config.cpu_block);
+		error = bpf_map__set_max_entries(skel->maps.lanes, blocks_lanes(size));
 	if (!error)
-		error = bpf_map__set_max_entries(skel->maps.gauges, s->stage_blocks);
+		error = bpf_map__set_max_entries(skel->maps.gauges, blocks_stages(size));
 	if (!error)
-		error = bpf_map__set_max_entries(skel->maps.conns, conns_all(s));
+		error = bpf_map__set_max_entries(skel->maps.conns, blocks_conns(size));
 	if (!error)
-		error = bpf_map__set_max_entries(skel->maps.trace, s->stage_blocks);
+		error = bpf_map__set_max_entries(skel->maps.trace, size->io_threads);
 	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
@@ -377,101 +373,42 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	return error ? refuse_load(s, error) : 0;
 }
 
-/* --- the mapped blocks ------------------------------------------------------------ */
+/* --- what is kept of it ------------------------------------------------------------- */
 
 static int keep_fd(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* The kernel lays elements out at multiples of 8 bytes and maps whole pages. */
-static size_t map_bytes(size_t value, size_t entries)
+/* Descriptors of the maps that the worker gets too, and our own view of them. */
+static int keep_maps(struct steer *s, const struct steer_bpf *skel, const struct blocks_size *size)
 {
-	return round_up(round_up(value, 8) * entries, (size_t)sysconf(_SC_PAGESIZE));
-}
-
-static void *map_with(const struct bpf_map *map, size_t value, size_t entries, int flags)
-{
-	void *at = mmap(NULL, map_bytes(value, entries), PROT_READ | PROT_WRITE, MAP_SHARED | flags,
-			bpf_map__fd(map), 0);
-	return at == MAP_FAILED ? NULL : at;
-}
-
-/* Populated: the I/O thread's first count must not fault. */
-static void *map_block(const struct bpf_map *map, size_t value, size_t entries)
-{
-	return map_with(map, value, entries, MAP_POPULATE);
-}
-
-/* The first page of each thread's: what is mapped counts as resident, and there is
- * seldom a reader. tracer.c maps the rest. */
-static bool map_trace(struct steer *s, const struct steer_bpf *skel)
-{
-	s->trace_fd = keep_fd(bpf_map__fd(skel->maps.trace));
-	for (unsigned t = 0; t < s->stage_blocks && s->trace_fd >= 0; t++) {
-		void *at = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-				MAP_SHARED, s->trace_fd, (off_t)t * TRACE_ENTRY);
-
-		if (at == MAP_FAILED)
-			return false;
-		s->trace[t] = at;
+	const struct bpf_map *const maps[BLOCKS] = {
+#define X(name) [BLOCK_##name] = skel->maps.name,
+		BLOCK_LIST(X)
+#undef X
+	};
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		s->map_fd[i] = keep_fd(bpf_map__fd(maps[i]));
+		if (s->map_fd[i] < 0)
+			return refuse(s, -errno, "no more descriptors: %s", strerror(errno));
 	}
-	return s->trace_fd >= 0;
-}
-
-static int map_blocks(struct steer *s, const struct steer_bpf *skel)
-{
-	s->live = map_block(skel->maps.live, sizeof *s->live, 1);
-	s->mode = map_block(skel->maps.mode, sizeof *s->mode, 1);
-	s->counters = map_block(skel->maps.counters, sizeof *s->counters, s->counter_blocks);
-	s->stages = map_block(skel->maps.stages, sizeof *s->stages, s->stage_blocks);
-	s->lanes = map_block(skel->maps.lanes, sizeof *s->lanes, s->lane_tables);
-	s->gauges = map_block(skel->maps.gauges, sizeof *s->gauges, s->stage_blocks);
-	s->rings = map_block(skel->maps.rings, sizeof *s->rings, QUEUES_MAX);
-	/* Of this only what connections use is ever touched. */
-	s->conns = map_with(skel->maps.conns, sizeof *s->conns, conns_all(s), 0);
-	s->summary = map_block(skel->maps.summary, sizeof *s->summary, 1);
-	if (!s->live || !s->mode || !s->counters || !s->stages || !s->lanes || !s->gauges ||
-	    !s->rings || !s->conns || !s->summary || !map_trace(s, skel))
-		return refuse(s, -errno, "cannot map its counters: %s", strerror(errno));
-	int error = icmp_open(&s->icmp, bpf_map__fd(skel->maps.icmp_ring));
-	return error ? refuse(s, error, "cannot map icmp_ring: %s", strerror(-error)) : 0;
-}
-
-static void unmap_block(void *at, size_t value, size_t entries)
-{
-	if (at)
-		munmap(at, map_bytes(value, entries));
-}
-
-static void unmap_blocks(struct steer *s)
-{
-	unmap_block(s->live, sizeof *s->live, 1);
-	unmap_block(s->mode, sizeof *s->mode, 1);
-	unmap_block(s->counters, sizeof *s->counters, s->counter_blocks);
-	unmap_block(s->stages, sizeof *s->stages, s->stage_blocks);
-	unmap_block(s->lanes, sizeof *s->lanes, s->lane_tables);
-	unmap_block(s->gauges, sizeof *s->gauges, s->stage_blocks);
-	unmap_block(s->rings, sizeof *s->rings, QUEUES_MAX);
-	unmap_block(s->conns, sizeof *s->conns, conns_all(s));
-	unmap_block(s->summary, sizeof *s->summary, 1);
-	for (unsigned t = 0; t < s->stage_blocks; t++)
-		unmap_block(s->trace[t], 1, 1);
-	if (s->trace_fd >= 0)
-		close(s->trace_fd);
-	icmp_close(&s->icmp);
+	int error = blocks_map(&s->b, size, s->map_fd);
+	return error ? refuse(s, error, "cannot map its counters: %s", strerror(-error)) : 0;
 }
 
 /* --- open to close ------------------------------------------------------------------ */
 
 int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 {
+	struct blocks_size size;
 	*s = (struct steer){ .ifname = conf->ifname,
 			     .ifindex = conf->ifindex,
 			     .prog_fd = -1,
 			     .xsks_fd = -1,
-			     .link_fd = -1,
-			     .trace_fd = -1 };
+			     .link_fd = -1 };
+	for (unsigned i = 0; i < BLOCKS; i++)
+		s->map_fd[i] = -1;
 	if (!getenv("SAKER_BPF_LOG"))
 		libbpf_set_print(silent);
 
@@ -484,31 +421,27 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	struct steer_bpf *skel = steer_bpf__open();
 	if (!skel)
 		return refuse_load(s, -errno);
-	error = load(s, skel, conf, mac);
+	error = load(s, skel, conf, mac, &size);
+	if (!error)
+		error = keep_maps(s, skel, &size);
 	if (error)
-		goto destroy_skel;
-	error = map_blocks(s, skel);
-	if (error)
-		goto unmap;
+		goto let_go;
 	s->prog_fd = keep_fd(bpf_program__fd(skel->progs.saker_steer));
 	s->xsks_fd = keep_fd(bpf_map__fd(skel->maps.xsks_map));
 	if (s->prog_fd < 0 || s->xsks_fd < 0) {
 		error = refuse(s, -errno, "no more descriptors: %s", strerror(errno));
-		goto close_fds;
+		goto let_go;
 	}
 	error = pin(s, skel->obj);
 	if (error)
-		goto close_fds;
+		goto let_go;
 	if (conf->stat_group[0])
 		let_read(s, conf);
 	steer_bpf__destroy(skel);
 	return 0;
 
-close_fds:
+let_go:
 	steer_leave(s);
-unmap:
-	unmap_blocks(s);
-destroy_skel:
 	steer_bpf__destroy(skel);
 	return error;
 }
@@ -562,8 +495,6 @@ int steer_socket(struct steer *s, unsigned queue, int xsk_fd)
 		      strerror(-error));
 }
 
-/* Detach before close: a child that still has the descriptor cannot keep the
- * program on the interface. */
 struct summary_program steer_run(const struct steer *s)
 {
 	struct bpf_prog_info info = { .type = 0 };
@@ -574,6 +505,8 @@ struct summary_program steer_run(const struct steer *s)
 	return (struct summary_program){ .run_cnt = info.run_cnt, .run_time_ns = info.run_time_ns };
 }
 
+/* Detach before close: a child that still has the descriptor cannot keep the
+ * program on the interface. */
 void steer_detach(struct steer *s)
 {
 	if (s->link_fd < 0)
@@ -585,12 +518,20 @@ void steer_detach(struct steer *s)
 
 void steer_leave(struct steer *s)
 {
+	if (!s->ifname)
+		return; /* never opened */
 	int *const fds[] = { &s->link_fd, &s->xsks_fd, &s->prog_fd };
 	for (size_t i = 0; i < array_size(fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (s->map_fd[i] >= 0)
+			close(s->map_fd[i]);
+		s->map_fd[i] = -1;
+	}
+	blocks_unmap(&s->b);
 }
 
 void steer_close(struct steer *s)
@@ -598,5 +539,4 @@ void steer_close(struct steer *s)
 	steer_detach(s);
 	unpin(s);
 	steer_leave(s);
-	unmap_blocks(s);
 }

@@ -3,8 +3,7 @@
  * steer.h - the XDP program and its maps, from load to detach
  *
  * Place    The starter opens it, attaches it when the socket rung listens, and
- *          puts AF_XDP sockets in. I/O thread and starter write the mapped
- *          blocks; after a fork both have the same pages.
+ *          puts AF_XDP sockets in. The worker maps the same maps (blocks.h).
  * Model    open: refuse whom we cannot live with, load, map, pin.
  *          attach / detach: one BPF link, which is not pinned: the program goes
  *          when the starter does, even by SIGKILL. A mode that is refused can
@@ -23,25 +22,12 @@
 
 #include "base.h"
 #include "abi.h"
+#include "blocks.h"
 #include "conf.h"
-#include "icmp.h"
 
 struct steer {
-	/* mapped, writable; see abi.h for who writes what */
-	struct steer_live *live;
-	struct mode *mode;
-	struct stats_block *counters; /* I/O threads, compute cores, CPUs */
-	struct stage_block *stages;   /* a block for each I/O thread */
-	struct lane_table *lanes;     /* a table for each I/O thread, then each compute core */
-	struct gauge_block *gauges;   /* a block for each I/O thread */
-	struct ring_block *rings;     /* and for each of QUEUES_MAX queues */
-	struct conn_entry *conns;     /* conns_each for each I/O thread */
-	struct summary *summary;
-	/* a page of each I/O thread's, and where the rest is: tracer.h */
-	struct trace_ring *trace[IO_THREADS_MAX];
-	int trace_fd;
-	unsigned counter_blocks, stage_blocks, lane_tables, conns_each;
-	struct icmp icmp; /* I/O thread 0's, once it is handed over */
+	struct blocks b;    /* the starter's view of the maps */
+	int map_fd[BLOCKS]; /* to hand over */
 
 	/* of steer.c */
 	const char *ifname;
@@ -75,8 +61,8 @@ void steer_detach(struct steer *s);
 /* Detach, unpin, unmap. */
 void steer_close(struct steer *s);
 
-/* For a child after fork: let go of all descriptors and keep the mapped
- * blocks, so that the link dies with the starter and not with the last child. */
+/* For a child after fork: let go of descriptors and maps, so that the link dies with
+ * the starter and not with the last child. */
 void steer_leave(struct steer *s);
 
 #endif

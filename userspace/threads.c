@@ -2,26 +2,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 #include "calibrate.h"
 #include "cpu.h"
 #include "stats.h"
 #include "threads.h"
 
-int threads_listen(struct threads *th, const struct conf *conf)
+int threads_open(struct threads *th, const struct conf *conf, const struct listeners *l,
+		 bool stand_in)
 {
 	int error = 0;
 
 	th->conf = conf;
+	th->stand_in = stand_in;
 	th->idle_fd = -1;
-	th->count = conf_io_threads(conf);
+	th->count = stand_in ? 1 : conf_io_threads(conf);
 	for (unsigned t = 0; t < th->count && !error; t++) {
-		struct sock_share share = { .number = t, .of = th->count };
 		struct thread *one = &th->one[t];
 
-		error = sock_open(&one->sock, conf, &share, one->sock_fd, one->sock_events);
-		th->listening += !error;
+		error = sock_open(&one->sock, conf, l->fd + t * l->each,
+				  stand_in ? l->count : l->each, one->sock_fd, one->sock_events);
+		th->opened += !error;
 	}
 	return error;
 }
@@ -81,13 +83,13 @@ static int make_worker(const struct threads *th, struct thread *one, struct work
  * to first_core(t + 1). A thread without any computes by itself. */
 static unsigned first_core(const struct threads *th, unsigned t)
 {
-	return t * th->conf->compute_cpus / th->count;
+	return th->stand_in ? 0 : t * th->conf->compute_cpus / th->count;
 }
 
 /* A compute core that sleeps shall be up quickly. */
 static void idle_lightly(struct threads *th)
 {
-	if (!th->conf->compute_cpus)
+	if (!th->conf->compute_cpus || th->stand_in)
 		return;
 	th->idle_fd = cpu_idle_lightly();
 	if (th->idle_fd < 0)
@@ -137,32 +139,35 @@ static void early_metrics(const struct threads *th, struct thread *one)
 	worker_set_metrics(one->io.worker, &source, NULL);
 }
 
+static void set_up(struct threads *th, unsigned t, const struct mode *mode)
+{
+	struct thread *one = &th->one[t];
+
+	one->io.conf = th->conf;
+	one->io.number = th->stand_in ? STEER_STAND_IN : t;
+	one->io.cpu = th->stand_in ? -1 : mode->io_cpu[t];
+	one->io.all = th->all;
+	one->io.of = th->count;
+	one->io.sock = &one->sock;
+	one->io.crew = &one->crew;
+	one->io.log = t ? NULL : th->log;
+	one->io.now = (struct bypass){ .stats = &one->early_stats, .stages = &one->early_stages };
+	one->early_mode = *mode;
+	th->all[t] = &one->io;
+}
+
 int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
-		  const char *text)
+		  const char *text, const uint8_t secret[16])
 {
 	struct worker_params p = params_of(th->conf, nic);
 	int error = 0;
 
+	memcpy(p.secret, secret, sizeof p.secret);
 	idle_lightly(th);
-	if (getrandom(p.secret, sizeof p.secret, 0) != sizeof p.secret) {
-		fprintf(stderr, "saker: %s: no random numbers for the secret: %s\n",
-			th->conf->ifname, strerror(errno));
-		return -EAGAIN;
-	}
 	for (unsigned t = 0; t < th->count && !error; t++) {
 		struct thread *one = &th->one[t];
 
-		one->io.conf = th->conf;
-		one->io.number = t;
-		one->io.cpu = mode->io_cpu[t];
-		one->io.all = th->all;
-		one->io.sock = &one->sock;
-		one->io.crew = &one->crew;
-		one->io.log = t ? NULL : th->log;
-		one->io.now = (struct bypass){ .stats = &one->early_stats,
-					       .stages = &one->early_stages };
-		one->early_mode = *mode;
-		th->all[t] = &one->io;
+		set_up(th, t, mode);
 		error = make_worker(th, one, p, text);
 		if (error)
 			break;
@@ -177,34 +182,79 @@ int threads_start(struct threads *th, const struct mode *mode, const struct nic 
 	return error;
 }
 
-void threads_give(struct threads *th, struct steer *steer, const char *text)
+/* What stays the same whatever rings there are. */
+static struct bypass share_of(struct threads *th, unsigned t)
 {
-	for (unsigned t = 1; t < th->count; t++)
+	struct blocks *from = th->blocks;
+	const struct blocks_size *size = &from->size;
+	unsigned stage = th->stand_in ? size->io_threads : t;
+	struct bypass b = {
+		.live = &from->live->io[th->one[t].io.number],
+		.mode = from->mode,
+		.stats = &from->counters[th->stand_in ? blocks_stand_in(size) : t],
+		.stages = &from->stages[stage],
+		.gauges = &from->gauges[stage],
+		.queues = from->rings,
+		.conns = th->stand_in ? NULL : from->conns + (size_t)t * size->conns_each,
+		.icmp = t || th->stand_in ? NULL : &from->icmp,
+		.heard = t || th->stand_in ? &th->one[t].heard : NULL,
+		.tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL,
+		.metrics = source_of(th, from->mode),
+		.hearts = from->live,
+	};
+
+	if (!th->stand_in)
+		tracer_init(&b.tracer, from->trace[t], from->trace_fd, t);
+	b.metrics.counters = from->counters;
+	b.metrics.counter_blocks = size->counters;
+	b.metrics.stages = from->stages;
+	b.metrics.stage_blocks = blocks_stages(size);
+	return b;
+}
+
+void threads_maps(struct threads *th, struct blocks *blocks)
+{
+	th->blocks = blocks;
+	for (unsigned t = 0; t < th->count; t++) {
 		spsc_init(&th->one[t].heard, th->one[t].heard_record, RELAY_RECORDS,
 			  sizeof(struct icmp_event));
-	for (unsigned t = 0; t < th->count; t++) {
-		struct bypass *b = &th->one[t].bypass;
-
-		b->live = &steer->live->io[t];
-		b->mode = steer->mode;
-		b->stats = &steer->counters[t];
-		b->stages = &steer->stages[t];
-		b->gauges = &steer->gauges[t];
-		b->queues = steer->rings;
-		b->conns = steer->conns + (size_t)t * steer->conns_each;
-		b->icmp = t ? NULL : &steer->icmp;
-		b->heard = t ? &th->one[t].heard : NULL;
-		b->tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL;
-		tracer_init(&b->tracer, steer->trace[t], steer->trace_fd, t);
-		b->text = text;
-		b->metrics = source_of(th, steer->mode);
-		b->metrics.counters = steer->counters;
-		b->metrics.counter_blocks = steer->counter_blocks;
-		b->metrics.stages = steer->stages;
-		b->metrics.stage_blocks = steer->stage_blocks;
-		b->hearts = steer->live;
-		iothread_give(&th->one[t].io, b);
+		th->one[t].bypass[0] = th->one[t].bypass[1] = share_of(th, t);
 	}
+}
+
+/* Each takes one within a turn, unless its process stands still. */
+static int await_taken(const struct threads *th)
+{
+	struct timespec pause = { .tv_nsec = 50 * NS_PER_US };
+	uint64_t end_ns = cpu_now_ns() + GIVE_MS * (uint64_t)NS_PER_MS;
+
+	for (unsigned t = 0; t < th->count; t++) {
+		const struct thread *one = &th->one[t];
+
+		while (!iothread_took(&one->io, &one->bypass[one->given & 1])) {
+			if (cpu_now_ns() > end_ns)
+				return -ETIMEDOUT;
+			nanosleep(&pause, NULL);
+		}
+	}
+	return 0;
+}
+
+int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const char *text)
+{
+	for (unsigned t = 0, first = 0; t < th->count; t++) {
+		struct thread *one = &th->one[t];
+		struct bypass *b = &one->bypass[++one->given & 1];
+
+		b->ring = ring + first;
+		b->rings = 0;
+		for (unsigned q = t; q < rings; q += th->count)
+			b->rings++;
+		first += b->rings;
+		b->text = text;
+		iothread_give(&one->io, b);
+	}
+	return await_taken(th);
 }
 
 void threads_calibrate(struct threads *th)
@@ -224,21 +274,23 @@ static void publish_table(struct threads *th, struct lane_table *to, unsigned bl
 	to->state = measured ? TABLE_measured : TABLE_built_in;
 }
 
-void threads_publish(struct threads *th, struct steer *steer)
+void threads_publish(struct threads *th)
 {
-	for (unsigned t = 0; t < th->count; t++) {
+	struct blocks *to = th->blocks;
+
+	for (unsigned t = 0; t < th->count && !th->stand_in; t++) {
 		struct thread *one = &th->one[t];
 		unsigned block = th->count + first_core(th, t);
 
-		publish_table(th, &steer->lanes[t], t, one->io.cpu, worker_lane(one->io.worker),
+		publish_table(th, &to->lanes[t], t, one->io.cpu, worker_lane(one->io.worker),
 			      iothread_calibrated(&one->io));
-		crew_publish(&one->crew, &steer->counters[block]);
+		crew_publish(&one->crew, &to->counters[block]);
 		for (unsigned k = 0; k < one->crew.count; k++) {
 			bool measured = hop_measured(one->crew.hop[k]);
 
 			/* What is built in is the same for all, and here nobody writes it
 			 * now: the first time is before threads_calibrate. */
-			publish_table(th, &steer->lanes[block + k], block + k,
+			publish_table(th, &to->lanes[block + k], block + k,
 				      th->conf->compute_cpu[first_core(th, t) + k],
 				      measured ? hop_lane(one->crew.hop[k]) :
 						 worker_lane(one->io.worker),
@@ -269,8 +321,8 @@ void threads_stop(struct threads *th)
 
 void threads_close(struct threads *th)
 {
-	while (th->listening)
-		sock_close(&th->one[--th->listening].sock);
+	while (th->opened)
+		sock_close(&th->one[--th->opened].sock);
 	for (unsigned t = 0; t < th->count; t++)
 		crew_stop(&th->one[t].crew);
 	if (th->idle_fd >= 0)

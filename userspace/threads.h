@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * threads.h - the I/O threads, and what each has of its own
+ * threads.h - the I/O threads of this process, and what each has of its own
  *
- * Place    The starter's: it opens them first and closes them last. What one
+ * Place    The server's: it opens them first and closes them last. What one
  *          thread does is in iothread.h.
- * Model    listen: each thread's sockets of the kernel, which share the port.
+ * Model    open: each thread's view of the kernel's sockets, which share the port.
  *          start: its worker, on its CPU, and its share of the compute cores; the
  *          port answers from here on.
- *          give: its rings and its blocks in the maps.
- *          drain, stop, close: the reverse.
+ *          maps, rings: its blocks in the maps, once; its rings, as often as there are
+ *          others.
  *          All have the same settings and the same cookie secret, and nothing
  *          else in common than what iothread.h says.
- * Owner    The starter's memory, zeroed, most of it never touched.
+ *          The stand-in is a single thread on any CPU, without rings and compute
+ *          cores, that accepts from the sockets of all.
+ * Owner    The server's memory, zeroed, most of it never touched.
  * Errors   0 or -errno, reported here, once, on stderr, with a cure.
  * Limits   IO_THREADS_MAX, as many as there are CPUs in --io-cpu.
  */
 #ifndef THREADS_H
 #define THREADS_H
 
+#include "blocks.h"
 #include "conf.h"
 #include "crew.h"
 #include "iothread.h"
+#include "listener.h"
 #include "logger.h"
 #include "nic.h"
-#include "steer.h"
 
 struct thread {
 	struct iothread io;
@@ -32,8 +35,9 @@ struct thread {
 	uint32_t sock_events[SOCKS_DEFAULT];
 	struct crew crew;
 	size_t worker_len;
-	/* ring and rings: by the starter, before it gives; the rest by threads_give */
-	struct bypass bypass;
+	/* what it has, and what it had, in turns */
+	struct bypass bypass[2];
+	unsigned given;
 	struct spsc heard; /* what the thread before this one was told by routers */
 	struct icmp_event heard_record[RELAY_RECORDS];
 	/* where it counts until the maps are there, and what /metrics shows of that time */
@@ -44,36 +48,42 @@ struct thread {
 
 struct threads {
 	const struct conf *conf;
-	struct logger *log; /* by the starter, before threads_start; NULL: none */
+	bool stand_in;
+	struct logger *log; /* before threads_start; NULL: none */
+	struct blocks *blocks;
 	unsigned count;
-	unsigned listening, running;              /* so many of them */
+	unsigned opened, running;                 /* so many of them */
 	int idle_fd;                              /* cpu_idle_lightly; negative: no */
 	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */
 	struct iothread *all[IO_THREADS_MAX];
 	struct thread one[IO_THREADS_MAX];
 };
 
-int threads_listen(struct threads *th, const struct conf *conf);
+int threads_open(struct threads *th, const struct conf *conf, const struct listeners *l,
+		 bool stand_in);
 
 /* On the CPUs of mode. text: the mode, for /healthz; it stays where it is. */
 int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
-		  const char *text);
+		  const char *text, const uint8_t secret[16]);
 
-/* Each one's share of the maps, and its rings, if there are any. They have taken
- * them when it returns. */
-void threads_give(struct threads *th, struct steer *steer, const char *text);
+/* Each one's share of the maps, before the first rings. */
+void threads_maps(struct threads *th, struct blocks *blocks);
+
+/* Each one's share of the rings, which may be none, and the mode with them. They have
+ * taken them, and let go of those before, when it returns 0; -ETIMEDOUT: not yet. */
+int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const char *text);
 
 /* The start is over: they may measure their cores, while nobody is served. */
 void threads_calibrate(struct threads *th);
 
 /* Bring up to date what the maps say of compute cores, and of what was measured.
- * Now and then, after threads_give. */
-void threads_publish(struct threads *th, struct steer *steer);
+ * Now and then, after threads_maps. */
+void threads_publish(struct threads *th);
 
 void threads_drain(struct threads *th);
 bool threads_drained(struct threads *th);
 
-/* Those that run, and then those that listen. Neither needs the one before it to
+/* Those that run, and then those that are open. Neither needs the one before it to
  * have gone well. */
 void threads_stop(struct threads *th);
 void threads_close(struct threads *th);

@@ -337,13 +337,13 @@ books='
   line("xdp_seen, all other xdp_"; $c.xdp_seen; sum(startswith("xdp_") and . != "xdp_seen")),
   line("rx_frames, all pkt_"; $c.rx_frames; sum(startswith("pkt_"))),
   line("xdp_redirected, frames that came, were lost, or wait"; $c.xdp_redirected;
-	$c.rx_frames + $c.rx_ring_full + $c.rx_dropped + ring(.rx)),
+	$c.rx_frames + $c.rx_ring_full + $c.rx_dropped + $c.rx_abandoned + ring(.rx)),
   line("segments, their verdicts"; $c.pkt_ok + $c.pkt_bad_option; span("tcp_syn"; "tcp_timewait")),
   line("icmp_told, tcp_mtu_"; $c.icmp_told; sum(startswith("tcp_mtu_"))),
-  line("tx_frames, completed and in flight"; $c.tx_frames; $c.tx_completed + ring(.frames_tx)),
+  line("tx_frames, completed and in flight"; $c.tx_frames; $c.tx_completed + $c.tx_abandoned + ring(.frames_tx)),
   line("chunks, their owners"; ring(.frames); ring(.frames_free + .frames_fill + .frames_held + .frames_tx)),
   line("connections opened, ended and open"; $c.tcp_opened; $c.tcp_closed + $c.tcp_reset_in + $c.tcp_reset_out
-	+ $c.tcp_timed_out + $c.tcp_linger_ended + now(.conns)),
+	+ $c.tcp_timed_out + $c.tcp_linger_ended + $c.tcp_orphaned + now(.conns)),
   line("sockets accepted, closed and open"; $c.sock_accepted; $c.sock_closed + now(.sockets)),
   line("requests, answered, given up and in progress"; $c.http_requests;
 	span("http_ok"; "http_h2_preface") + $c.http_aborted + $c.http_body_timeouts + now(.requests))'

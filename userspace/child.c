@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "cpu.h"
+#include "say.h"
+#include "talk.h"
+
+/* It answers within a turn of an I/O thread; what stands still for longer is not
+ * waited for. */
+enum { ANSWER_MS = 2 * GIVE_MS };
+
+int child_start(struct child *c, struct server_want *want, void (*leave)(void *), void *arg)
+{
+	int end[2], error = talk_pair(end);
+	pid_t pid;
+
+	*c = (struct child){ .talk_fd = -1 };
+	if (error)
+		return refuse(want->conf, error, "no socket pair for the worker: %s",
+			      strerror(-error));
+	pid = fork();
+	if (pid == 0) {
+		close(end[0]);
+		leave(arg);
+		want->talk_fd = end[1];
+		server_run(want);
+	}
+	error = -errno;
+	close(end[1]);
+	if (pid < 0) {
+		close(end[0]);
+		return refuse(want->conf, error, "cannot fork the worker: %s", strerror(-error));
+	}
+	*c = (struct child){ .pid = pid, .talk_fd = end[0], .born_ns = cpu_now_ns() };
+	return 0;
+}
+
+/* --- what it tells ------------------------------------------------------------------ */
+
+static void note(struct child *c, const struct talk *told)
+{
+	switch (told->word) {
+	case TALK_up:
+		c->up = true;
+		break;
+	case TALK_taken:
+		c->taken++;
+		break;
+	case TALK_drained:
+		c->drained = true;
+		break;
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < told->fds; i++)
+		close(told->fd[i]);
+}
+
+static int hear(struct child *c, int timeout_ms)
+{
+	struct talk told;
+	int error;
+
+	if (!c->pid)
+		return -EPIPE;
+	error = talk_hear(c->talk_fd, &told, timeout_ms);
+	if (!error)
+		note(c, &told);
+	return error;
+}
+
+int child_hear(struct child *c)
+{
+	int error;
+
+	do
+		error = hear(c, 0);
+	while (!error);
+	return error == -EAGAIN ? 0 : error;
+}
+
+/* Until it has told `taken` times that it took something. */
+static int await_taken(struct child *c, unsigned taken)
+{
+	uint64_t end_ns = cpu_now_ns() + ANSWER_MS * (uint64_t)NS_PER_MS;
+	int error = 0;
+
+	while (c->taken < taken && !error)
+		error = cpu_now_ns() < end_ns ? hear(c, ANSWER_MS) : -ETIMEDOUT;
+	return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+int child_await_up(struct child *c, unsigned ms)
+{
+	uint64_t end_ns = cpu_now_ns() + ms * (uint64_t)NS_PER_MS;
+	int error = 0;
+
+	while (!c->up && !error)
+		error = cpu_now_ns() < end_ns ? hear(c, (int)ms) : -ETIMEDOUT;
+	return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+/* --- what it is told ------------------------------------------------------------------- */
+
+int child_give_maps(struct child *c, const struct blocks_size *size, const int fd[BLOCKS])
+{
+	struct talk t = { .word = TALK_maps, .len = sizeof *size, .fds = BLOCKS };
+	int error;
+
+	memcpy(t.bytes, size, sizeof *size);
+	memcpy(t.fd, fd, BLOCKS * sizeof *fd);
+	error = talk_say(c->talk_fd, &t);
+	return error ? error : await_taken(c, c->taken + 1);
+}
+_Static_assert((int)BLOCKS <= (int)TALK_FDS, "they fit");
+
+int child_give_rings(struct child *c, const struct rungs *r, const char *text)
+{
+	struct talk t = { .word = TALK_rings, .len = sizeof(struct talk_rings) };
+	struct talk_rings *given = (struct talk_rings *)t.bytes;
+	int error;
+
+	given->rings = r ? r->rings : 0;
+	snprintf(given->text, sizeof given->text, "%s", text);
+	for (unsigned i = 0; i < given->rings; i++) {
+		given->gift[i] = ring_give(&r->ring[i]);
+		t.fd[t.fds++] = r->ring[i].fd;
+		t.fd[t.fds++] = r->ring[i].umem_fd;
+	}
+	error = talk_say(c->talk_fd, &t);
+	return error ? error : await_taken(c, c->taken + 1);
+}
+
+void child_steady(struct child *c)
+{
+	talk_word(c->talk_fd, TALK_steady, 0);
+}
+
+void child_drain(struct child *c)
+{
+	if (c->pid && !c->draining)
+		talk_word(c->talk_fd, TALK_drain, 0);
+	c->draining = true;
+}
+
+/* --- its end ------------------------------------------------------------------------------ */
+
+bool child_gone(struct child *c, int *status)
+{
+	if (!c->pid || waitpid(c->pid, status, WNOHANG) != c->pid)
+		return false;
+	child_hear(c);
+	if (c->talk_fd >= 0)
+		close(c->talk_fd);
+	c->pid = 0;
+	c->talk_fd = -1;
+	return true;
+}
+
+void child_end(struct child *c, unsigned ms)
+{
+	struct timespec pause = { .tv_nsec = NS_PER_MS };
+	uint64_t end_ns = cpu_now_ns() + ms * (uint64_t)NS_PER_MS;
+	pid_t pid = c->pid;
+	int status;
+
+	if (!pid)
+		return;
+	close(c->talk_fd);
+	c->talk_fd = -1;
+	while (!child_gone(c, &status)) {
+		if (cpu_now_ns() > end_ns)
+			kill(pid, SIGKILL);
+		nanosleep(&pause, NULL);
+	}
+}
+
+const char *child_status_text(char text[CHILD_TEXT], int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, CHILD_TEXT, "signal %s", sigabbrev_np(WTERMSIG(status)) ?: "?");
+	else
+		snprintf(text, CHILD_TEXT, "exit status %d", WEXITSTATUS(status));
+	return text;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * child.h - the starter's hold on a process that serves
+ *
+ * Place    Between the starter and server.h, which is what runs in the child.
+ * Model    start forks; say and hear go over the talk (talk.h); what the child tells is
+ *          noted here, and whoever needs it waits for it, never longer than a deadline.
+ * Owner    The process, until it has been reaped.
+ * Errors   0 or -errno; a failed fork is reported.
+ */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <sys/types.h>
+#include "blocks.h"
+#include "rungs.h"
+#include "server.h"
+
+struct child {
+	pid_t pid; /* 0: there is none */
+	int talk_fd;
+	uint64_t born_ns;
+	bool up, drained, draining, stopping;
+	unsigned taken; /* times that it told so */
+};
+
+/* In the child leave(arg) is called first: it lets go of what a child must not hold. */
+int child_start(struct child *c, struct server_want *want, void (*leave)(void *), void *arg);
+
+/* Read what it has told; -EPIPE: it is going. */
+int child_hear(struct child *c);
+
+int child_await_up(struct child *c, unsigned ms);
+/* Maps, then rings as often as there are others; r NULL or without rings: none. They
+ * wait until it has taken them. */
+int child_give_maps(struct child *c, const struct blocks_size *size, const int fd[BLOCKS]);
+int child_give_rings(struct child *c, const struct rungs *r, const char *text);
+
+void child_steady(struct child *c);
+void child_drain(struct child *c);
+
+/* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped. */
+void child_end(struct child *c, unsigned ms);
+
+/* Has it exited? Then it is reaped, and *status is what waitpid says. */
+bool child_gone(struct child *c, int *status);
+
+/* "exit status 1", "signal KILL" */
+enum { CHILD_TEXT = 48 };
+const char *child_status_text(char text[CHILD_TEXT], int status);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include "rungs.h"
+#include "say.h"
+
+/* Ethernet header and one tag */
+enum { MTU_MOST = FRAME_ROOM - 18, MTU_LEAST = 576 /* RFC 791: what every host takes */ };
+
+int rungs_check(const struct conf *conf, const struct nic *nic)
+{
+	const char *ifname = conf->ifname;
+
+	if (!nic->up)
+		return refuse(conf, -ENETDOWN, "the interface is down: ip link set dev %s up",
+			      ifname);
+	if (nic->mtu > MTU_MOST)
+		return refuse(conf, -EMSGSIZE,
+			      "MTU %u is above %d, a frame would not fit its chunk: "
+			      "ip link set dev %s mtu 1500",
+			      nic->mtu, MTU_MOST, ifname);
+	if (nic->mtu < MTU_LEAST)
+		return refuse(conf, -EMSGSIZE,
+			      "MTU %u is below %d, an answer would go in crumbs: "
+			      "ip link set dev %s mtu 1500",
+			      nic->mtu, MTU_LEAST, ifname);
+	if (nic->rx_queues > QUEUES_MAX)
+		return refuse(conf, -E2BIG,
+			      "%u RX queues, sockets for %d: ethtool -L %s combined %d",
+			      nic->rx_queues, QUEUES_MAX, ifname, QUEUES_MAX);
+	return 0;
+}
+
+/* A queue each at least: a thread without one would only spin. */
+static int check_queues(const struct rungs *r)
+{
+	unsigned threads = conf_io_threads(r->conf), queues = r->nic->rx_queues;
+
+	if (threads <= queues)
+		return 0;
+	return refuse(r->conf, -EBUSY,
+		      "%u I/O threads and %u RX queue%s: ethtool -L %s combined %u, or at most %u "
+		      "CPU%s in --io-cpu, or --io=socket",
+		      threads, queues, queues == 1 ? "" : "s", r->conf->ifname, threads, queues,
+		      queues == 1 ? "" : "s");
+}
+
+void rungs_close(struct rungs *r)
+{
+	while (r->rings)
+		ring_close(&r->ring[--r->rings]);
+}
+
+static int open_ring(struct rungs *r, unsigned queue, bool tx)
+{
+	struct ring_options o = {
+		.ifname = r->conf->ifname,
+		.ifindex = r->conf->ifindex,
+		.queue = queue,
+		.tx = tx,
+		.zero_copy = r->copy == COPY_zero_copy,
+	};
+	struct ring *ring = &r->ring[r->rings];
+	int error = ring_open(ring, &o);
+
+	if (error)
+		return error;
+	r->rings++;
+	return steer_socket(r->steer, queue, ring->fd);
+}
+
+unsigned rungs_first(unsigned queues, unsigned threads, unsigned t)
+{
+	unsigned before = 0;
+
+	for (unsigned u = 0; u < t; u++)
+		before += (queues - u + threads - 1) / threads;
+	return before;
+}
+
+/* A socket for each RX queue. */
+static int open_rings(struct rungs *r)
+{
+	unsigned threads = conf_io_threads(r->conf);
+	int error = 0;
+
+	for (unsigned t = 0; t < threads; t++)
+		for (unsigned q = t; q < r->nic->rx_queues && !error; q += threads)
+			error = open_ring(r, q, q == t);
+	return error;
+}
+
+static int prove_send(struct rungs *r)
+{
+	unsigned threads = conf_io_threads(r->conf);
+	uint8_t frame[NIC_PROBE_LEN];
+	size_t len = nic_probe(r->nic, frame);
+	int error = 0;
+
+	for (unsigned t = 0; t < threads && !error; t++)
+		error = ring_test_send(&r->ring[rungs_first(r->rings, threads, t)], frame, len,
+				       TEST_SEND_MS);
+	if (error)
+		say(r->conf, "a test frame was not sent within %d ms", TEST_SEND_MS);
+	return error;
+}
+
+int rungs_again(struct rungs *r)
+{
+	int error = check_queues(r);
+
+	if (!error)
+		error = open_rings(r);
+	if (!error)
+		error = prove_send(r);
+	if (error)
+		rungs_close(r);
+	return error;
+}
+
+struct step {
+	enum conf_io io;
+	enum abi_rung rung;
+	enum abi_copy copy;
+};
+
+int rungs_climb(struct rungs *r)
+{
+	static const struct step ladder[] = {
+		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_zero_copy },
+		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_copy },
+		{ CONF_IO_XDP_GENERIC, RUNG_xdp_generic, COPY_copy },
+	};
+	int error = check_queues(r);
+
+	if (error)
+		return error;
+	error = -EOPNOTSUPP;
+	for (unsigned i = 0; i < array_size(ladder) && error; i++) {
+		const struct step *s = &ladder[i];
+		bool last = i + 1 == array_size(ladder) || ladder[i + 1].rung != s->rung;
+
+		if (r->conf->io != CONF_IO_AUTO && r->conf->io != s->io)
+			continue;
+		r->rung = s->rung;
+		r->copy = s->copy;
+		/* zero-copy and copy share one attachment */
+		error = r->steer->link_fd < 0 ? steer_attach(r->steer, s->rung == RUNG_xdp_native) :
+						0;
+		if (!error)
+			error = rungs_again(r);
+		if (error == -EBUSY || error == -EPERM)
+			break; /* another rung would fare no better */
+		if (error && last)
+			steer_detach(r->steer);
+	}
+	if (error) {
+		r->rung = RUNG_none;
+		r->copy = COPY_none;
+	}
+	return error;
+}
+
+bool rungs_may_fall_back(const struct conf *conf, bool maps, int error)
+{
+	if (conf->io != CONF_IO_AUTO)
+		return false;
+	return maps ? error != -EBUSY && error != -EPERM : error == -EAFNOSUPPORT;
+}

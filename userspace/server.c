@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "cpu.h"
+#include "say.h"
+#include "stats.h"
+#include "talk.h"
+#include "threads.h"
+
+enum { HOUSE_MS = 1000, DRAIN_LOOK_MS = 5 };
+
+struct server {
+	const struct server_want *want;
+	struct threads threads;
+	struct blocks blocks;
+	/* those in use, and those before, in turns */
+	struct ring ring[2][QUEUES_MAX];
+	unsigned rings[2], hand;
+	char text[3][ABI_MODE_TEXT]; /* of the mode: before the bypass, and in turns */
+	bool draining, told_drained;
+	bool told_stuck[IO_THREADS_MAX];
+	struct talk said;
+};
+
+static int tell(const struct server *s, enum talk_word word, uint32_t number)
+{
+	return talk_word(s->want->talk_fd, word, number);
+}
+
+/* --- maps and rings ------------------------------------------------------------------ */
+
+static void close_all(const struct talk *said)
+{
+	for (unsigned i = 0; i < said->fds; i++)
+		close(said->fd[i]);
+}
+
+static int take_maps(struct server *s)
+{
+	struct blocks_size size;
+	int error = -EPROTO;
+
+	if (s->said.len == sizeof size && s->said.fds == BLOCKS) {
+		memcpy(&size, s->said.bytes, sizeof size);
+		error = blocks_map(&s->blocks, &size, s->said.fd);
+	}
+	close_all(&s->said);
+	if (error)
+		return refuse(s->want->conf, error, "the worker cannot map the counters: %s",
+			      strerror(-error));
+	threads_maps(&s->threads, &s->blocks);
+	return tell(s, TALK_taken, 0);
+}
+
+static int adopt(struct server *s, struct talk_rings *given)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < given->rings && !error; i++) {
+		struct ring_gift *g = &given->gift[i];
+
+		g->fd = s->said.fd[2 * i];
+		g->umem_fd = s->said.fd[2 * i + 1];
+		error = ring_adopt(&s->ring[s->hand][i], g, NULL);
+		s->rings[s->hand] += !error;
+	}
+	return error;
+}
+
+static void close_rings(struct server *s, unsigned hand)
+{
+	while (s->rings[hand])
+		ring_close(&s->ring[hand][--s->rings[hand]]);
+}
+
+static int take_rings(struct server *s)
+{
+	struct talk_rings given;
+	int error;
+
+	if (s->said.len != sizeof given)
+		return -EPROTO;
+	memcpy(&given, s->said.bytes, sizeof given);
+	if (given.rings > QUEUES_MAX || s->said.fds != 2 * given.rings || !s->blocks.live)
+		return -EPROTO;
+	s->hand ^= 1;
+	error = adopt(s, &given);
+	if (error)
+		return refuse(s->want->conf, error, "the worker cannot take the rings: %s",
+			      strerror(-error));
+	memcpy(s->text[s->hand], given.text, sizeof given.text);
+	error = threads_rings(&s->threads, s->ring[s->hand], s->rings[s->hand], s->text[s->hand]);
+	if (error)
+		return error;
+	close_rings(s, s->hand ^ 1);
+	return tell(s, TALK_taken, given.rings);
+}
+
+/* --- what the starter says --------------------------------------------------------------- */
+
+static int obey(struct server *s)
+{
+	switch (s->said.word) {
+	case TALK_maps:
+		return take_maps(s);
+	case TALK_rings:
+		return take_rings(s);
+	case TALK_steady:
+		threads_publish(&s->threads);
+		threads_calibrate(&s->threads);
+		return 0;
+	case TALK_drain:
+		s->draining = true;
+		threads_drain(&s->threads);
+		return 0;
+	default:
+		close_all(&s->said);
+		return -EPROTO;
+	}
+}
+
+/* The I/O thread notices; here it is told, once per change. */
+static void report_tx(struct server *s, unsigned t)
+{
+	const struct conf *conf = s->want->conf;
+	const struct iothread *io = &s->threads.one[t].io;
+	bool stuck = iothread_stuck(io);
+	char which[32] = "";
+
+	if (stuck == s->told_stuck[t])
+		return;
+	s->told_stuck[t] = stuck;
+	if (s->threads.count > 1)
+		snprintf(which, sizeof which, "I/O CPU %d: ", io->cpu);
+	if (stuck)
+		say(conf,
+		    "%snothing was sent for %d ms: new connections go to the kernel "
+		    "(a driver that hangs: ip link set dev %s down, then up)",
+		    which, TX_STALL_MS, conf->ifname);
+	else
+		say(conf, "%sframes are sent again: the bypass serves", which);
+}
+
+static void keep_house(struct server *s)
+{
+	if (s->blocks.live)
+		threads_publish(&s->threads);
+	for (unsigned t = 0; t < s->threads.count; t++)
+		report_tx(s, t);
+	if (s->draining && !s->told_drained && threads_drained(&s->threads)) {
+		s->told_drained = true;
+		tell(s, TALK_drained, 0);
+	}
+}
+
+static int attend(struct server *s)
+{
+	for (;;) {
+		bool hurry = s->draining && !s->told_drained;
+		int error = talk_hear(s->want->talk_fd, &s->said, hurry ? DRAIN_LOOK_MS : HOUSE_MS);
+
+		if (!error)
+			error = obey(s);
+		if (error == -EPIPE)
+			return 0; /* the starter closes when it wants us to end */
+		if (error && error != -EAGAIN)
+			return error;
+		keep_house(s);
+	}
+}
+
+/* --- from the fork to the exit -------------------------------------------------------------- */
+
+static int start(struct server *s)
+{
+	const struct server_want *want = s->want;
+	struct threads *th = &s->threads;
+	int error = threads_open(th, want->conf, want->listeners, want->stand_in);
+
+	if (error)
+		return error;
+	th->log = want->log;
+	stats_mode_text(s->text[2], sizeof s->text[2], want->mode);
+	error = threads_start(th, want->mode, want->nic, s->text[2], want->secret);
+	if (!error && th->log)
+		error = logger_start(th->log, want->mode);
+	return error ? error : tell(s, TALK_up, 0);
+}
+
+/* Ctrl-C goes to the whole group: the starter decides what it means. */
+static void set_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void stop(struct server *s)
+{
+	threads_stop(&s->threads);
+	logger_stop(s->want->log);
+	if (s->blocks.live)
+		threads_publish(&s->threads);
+	threads_close(&s->threads);
+}
+
+void server_run(const struct server_want *want)
+{
+	bool locked;
+	struct server *s;
+	int error;
+
+	prctl(PR_SET_NAME, want->stand_in ? "saker-stand-in" : "saker-worker");
+	set_signals();
+	s = cpu_pages(sizeof *s, &locked);
+	if (!s) {
+		refuse(want->conf, -errno, "no memory: %s", strerror(errno));
+		_exit(1);
+	}
+	s->want = want;
+	error = start(s);
+	if (!error)
+		error = attend(s);
+	stop(s);
+	exit(error ? 1 : 0);
+}
