@@ -31,6 +31,7 @@
 # CROSS_COMPILE=aarch64-linux-gnu-      CPU=cortex-a76
 
 CC        := $(CROSS_COMPILE)gcc
+HOSTCC    ?= cc
 CLANG     ?= clang
 BPFTOOL   ?= bpftool
 STRIP_BTF ?= llvm-strip -g
@@ -71,7 +72,7 @@ PURE := buf spsc siphash cache wheel \
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
         stats table calibrate crew logger tracer \
-        iothread threads server child books starter main
+        iothread threads jail server child books starter main
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
@@ -125,6 +126,18 @@ $B/%.o: tools/%.c Makefile | $B
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $B/steer.o: $B/steer.skel.h
+
+# The worker's system calls, worked out here for the machine that it will run on.
+$B/jail.o: $B/jail_filter.h
+
+$B/jail_filter: tools/jail_filter.c userspace/base.h Makefile | $B
+	$(call say,CC,$<)
+	$Q$(HOSTCC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -iquote userspace -o $@ $< \
+		$(shell $(PKGCONF) --cflags --libs libseccomp)
+
+$B/jail_filter.h: $B/jail_filter
+	$(call say,GEN,$@)
+	$Q$< $(firstword $(subst -, ,$(shell $(CC) -dumpmachine))) > $@
 
 $B/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h include/*.h) Makefile | $B
 	$(call say,BPF,$<)
