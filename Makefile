@@ -72,7 +72,7 @@ PURE := buf spsc siphash cache wheel \
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
         stats table calibrate crew logger tracer \
-        iothread threads jail server child books starter main
+        iothread threads jail server child books notify starter main
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
