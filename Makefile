@@ -297,10 +297,12 @@ transcripts: all
 	$Qtests/net/transcripts.sh $B docs/transcripts
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d
 	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 docs/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/saker@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/saker@.service
+	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/saker.conf
 
 format:
 	$Qclang-format -i $(shell git ls-files '*.c' '*.h')
