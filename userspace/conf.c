@@ -328,6 +328,24 @@ static void add_path(struct conf *conf, const struct given *g)
 	strcpy(conf->path[conf->paths++], g->value);
 }
 
+/* From the file alone: for a name that is not there getpwnam loads what else may know it,
+ * 0.6 MB with systemd's module, before the port answers. False: it is not there. */
+static bool find_user(struct conf_user *u, const char *name)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *one = NULL;
+
+	while (users && (one = fgetpwent(users)) && strcmp(one->pw_name, name))
+		;
+	if (one) {
+		u->uid = one->pw_uid;
+		u->gid = one->pw_gid;
+	}
+	if (users)
+		fclose(users);
+	return one;
+}
+
 /* By name, or by number, which need not be in /etc/passwd: then it has no group. */
 static void user(const struct given *g, struct conf_user *u)
 {
@@ -340,11 +358,8 @@ static void user(const struct given *g, struct conf_user *u)
 		u->gid = (gid_t)u->uid;
 		return;
 	}
-	const struct passwd *found = getpwnam(g->value);
-	if (!found)
-		refuse(g, "no such user");
-	u->uid = found->pw_uid;
-	u->gid = found->pw_gid;
+	if (!find_user(u, g->value))
+		refuse(g, "no such user in /etc/passwd; a number is taken as it is");
 }
 
 /* By name, or by number, which need not be in /etc/group. */
@@ -614,14 +629,11 @@ static void check_steer(struct conf *c)
 /* Without a name: the user that is made for it, else the one that owns nothing. */
 static void default_user(struct conf_user *u)
 {
-	const struct passwd *found = getpwnam("saker") ?: getpwnam("nobody");
+	const char *name = find_user(u, "saker") ? "saker" : "nobody";
 
-	u->keep = geteuid() != 0 || !found;
-	if (u->keep)
-		return;
-	snprintf(u->name, sizeof u->name, "%s", found->pw_name);
-	u->uid = found->pw_uid;
-	u->gid = found->pw_gid;
+	u->keep = geteuid() != 0 || !find_user(u, name);
+	if (!u->keep)
+		strcpy(u->name, name);
 }
 
 void conf_parse(struct conf *conf, int argc, char **argv)
