@@ -66,6 +66,7 @@ static const struct rule {
 	{ "getsockopt", 1, { INT(1, SOL_XDP) } },
 	{ "newfstatat", 1, { INT(3, AT_EMPTY_PATH) } }, /* fstat, in newer C libraries */
 	{ "mmap", 1, { NONE_OF(2, PROT_EXEC) } },       /* and no mprotect: memory is never code */
+	{ "fcntl", 1, { INT(1, F_DUPFD_CLOEXEC) } },
 	/* Entries of maps that the starter gave: no new maps, no programs. */
 	{ "bpf", 1, { INT(0, BPF_MAP_LOOKUP_ELEM) } },
 	{ "bpf", 1, { INT(0, BPF_MAP_UPDATE_ELEM) } },

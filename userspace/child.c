@@ -25,6 +25,7 @@ int child_start(struct child *c, struct server_want *want, void (*leave)(void *)
 	if (error)
 		return refuse(want->conf, error, "no socket pair for the worker: %s",
 			      strerror(-error));
+	want->jail.parent = getpid();
 	pid = fork();
 	if (pid == 0) {
 		close(end[0]);
@@ -164,15 +165,15 @@ bool child_gone(struct child *c, int *status)
 	return true;
 }
 
-void child_end(struct child *c, unsigned ms)
+int child_end(struct child *c, unsigned ms)
 {
 	struct timespec pause = { .tv_nsec = NS_PER_MS };
 	uint64_t end_ns = cpu_now_ns() + ms * (uint64_t)NS_PER_MS;
 	pid_t pid = c->pid;
-	int status;
+	int status = 0;
 
 	if (!pid)
-		return;
+		return 0;
 	close(c->talk_fd);
 	c->talk_fd = -1;
 	while (!child_gone(c, &status)) {
@@ -180,6 +181,7 @@ void child_end(struct child *c, unsigned ms)
 			kill(pid, SIGKILL);
 		nanosleep(&pause, NULL);
 	}
+	return status;
 }
 
 const char *child_status_text(char text[CHILD_TEXT], int status)

@@ -39,8 +39,9 @@ int child_give_rings(struct child *c, const struct rungs *r, const char *text);
 void child_steady(struct child *c);
 void child_drain(struct child *c);
 
-/* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped. */
-void child_end(struct child *c, unsigned ms);
+/* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped; what
+ * waitpid said of it, 0 if there was none. */
+int child_end(struct child *c, unsigned ms);
 
 /* Has it exited? Then it is reaped, and *status is what waitpid says. */
 bool child_gone(struct child *c, int *status);

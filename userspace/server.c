@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "cpu.h"
+#include "jail.h"
 #include "say.h"
 #include "stats.h"
 #include "talk.h"
@@ -182,8 +183,10 @@ static int start(struct server *s)
 {
 	const struct server_want *want = s->want;
 	struct threads *th = &s->threads;
-	int error = threads_open(th, want->conf, want->listeners, want->stand_in);
+	int error = jail_enter(&want->jail);
 
+	if (!error)
+		error = threads_open(th, want->conf, want->listeners, want->stand_in);
 	if (error)
 		return error;
 	th->log = want->log;
@@ -191,6 +194,8 @@ static int start(struct server *s)
 	error = threads_start(th, want->mode, want->nic, s->text[2], want->secret);
 	if (!error && th->log)
 		error = logger_start(th->log, want->mode);
+	if (!error)
+		error = jail_lock();
 	return error ? error : tell(s, TALK_up, 0);
 }
 
@@ -208,7 +213,8 @@ static void set_signals(void)
 static void stop(struct server *s)
 {
 	threads_stop(&s->threads);
-	logger_stop(s->want->log);
+	if (s->want->log)
+		logger_stop(s->want->log);
 	if (s->blocks.live)
 		threads_publish(&s->threads);
 	threads_close(&s->threads);

@@ -3,7 +3,8 @@
  * server.h - the process that serves: the worker, or its stand-in
  *
  * Place    What runs in a child of the starter, from the fork to its exit.
- * Model    Threads are made, and the port is answered a millisecond after the fork. Then
+ * Model    Privilege goes first; then threads are made, and the port is answered a
+ *          millisecond after the fork; behind the last thread the jail is locked. Then
  *          it does what the starter says (talk.h), and ends when the starter closes the
  *          talk, or dies. Descriptors come with the fork or over the talk.
  *          The worker gets maps and rings. The stand-in gets maps only, and accepts
@@ -16,6 +17,7 @@
 
 #include "abi.h"
 #include "conf.h"
+#include "jail.h"
 #include "listener.h"
 #include "logger.h"
 #include "nic.h"
@@ -27,6 +29,7 @@ struct server_want {
 	const struct listeners *listeners;
 	struct logger *log; /* open; NULL: no log */
 	const uint8_t *secret;
+	struct jail_want jail;
 	bool stand_in;
 	int talk_fd;
 };

@@ -14,6 +14,7 @@
 #include "cpu.h"
 #include "logger.h"
 #include "nic.h"
+#include "notify.h"
 #include "rungs.h"
 #include "say.h"
 #include "starter.h"
@@ -27,6 +28,8 @@ struct starter {
 	struct listeners listeners;
 	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
 	struct logger log;
+	struct jail_want jail;
+	struct notify notify;
 	int idle_fd; /* cpu_idle_lightly; negative: no */
 	int signal_fd;
 	bool maps; /* steer is open */
@@ -36,6 +39,7 @@ struct starter {
 	char text[ABI_MODE_TEXT];
 	struct stats_before before;
 	struct child worker, stand_in;
+	bool unwell;         /* one of them did not end as it should */
 	uint64_t second_ns;  /* when the summary is due */
 	uint64_t healthy_ns; /* since when every heart beats */
 	uint64_t again_ns;   /* when there is to be another worker; 0: there is one */
@@ -161,6 +165,7 @@ static int start_child(struct starter *st, struct child *c)
 		.listeners = &st->listeners,
 		.log = *st->conf->access_log && c == &st->worker ? &st->log : NULL,
 		.secret = st->secret,
+		.jail = st->jail,
 		.stand_in = c == &st->stand_in,
 	};
 
@@ -335,13 +340,16 @@ static void start_stand_in(struct starter *st)
 		error = child_give_maps(&st->stand_in, &s->b.size, s->map_fd);
 	if (!error && st->maps)
 		error = child_give_rings(&st->stand_in, NULL, st->text);
-	if (!error && st->worker.pid)
+	if (error)
+		return;
+	if (st->worker.pid)
 		say(st->conf,
 		    "the worker stands still (nothing for %u ms): a stand-in answers new "
 		    "connections, by the kernel's sockets",
 		    st->conf->stall_ms);
-	else if (!error)
+	else
 		say(st->conf, "there is no worker: a stand-in answers, by the kernel's sockets");
+	notify_status(&st->notify, "a stand-in answers");
 }
 
 /* It is there while the worker is not; a little longer, lest they take turns. */
@@ -361,6 +369,7 @@ static void watch_hearts(struct starter *st, uint64_t now_ns)
 	    now_ns - st->healthy_ns < STAND_IN_MS * (uint64_t)NS_PER_MS)
 		return;
 	say(st->conf, "the worker serves again: the stand-in finishes what it has");
+	notify_status(&st->notify, st->text);
 	child_drain(&st->stand_in);
 }
 
@@ -403,6 +412,7 @@ static void restart_worker(struct starter *st)
 	if (!error) {
 		child_steady(&st->worker);
 		say(st->conf, "a new worker serves: %s", st->text);
+		notify_status(&st->notify, st->text);
 		return;
 	}
 	rungs_close(&st->rungs);
@@ -482,6 +492,19 @@ static bool is_end(int sig)
 	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
 }
 
+/* It was asked to: what is not well then is a fault of ours. */
+static void end_child(struct starter *st, struct child *c)
+{
+	char text[CHILD_TEXT];
+	int status = child_end(c, CHILD_END_MS);
+
+	if (!status)
+		return;
+	st->unwell = true;
+	refuse(st->conf, 0, "the %s did not end well (%s)",
+	       c == &st->worker ? "worker" : "stand-in", child_status_text(text, status));
+}
+
 static void look_after(struct starter *st)
 {
 	uint64_t now_ns = cpu_now_ns();
@@ -490,11 +513,15 @@ static void look_after(struct starter *st)
 	if (st->again_ns && now_ns >= st->again_ns)
 		restart_worker(st);
 	watch_hearts(st, now_ns);
-	if (st->stand_in.drained)
-		child_end(&st->stand_in, CHILD_END_MS);
+	if (st->stand_in.drained) {
+		end_child(st, &st->stand_in);
+		if (st->maps)
+			books_stand_in(&st->steer.b);
+	}
 	if (now_ns < st->second_ns)
 		return;
 	st->second_ns = now_ns + NS_PER_S;
+	notify_beat(&st->notify, now_ns);
 	summarize(st);
 }
 
@@ -524,6 +551,7 @@ static void stop(struct starter *st)
 	bool busy = true;
 
 	set_state(st, STATE_draining);
+	notify_stopping(&st->notify, "finishing what runs");
 	listeners_close(&st->listeners);
 	for (unsigned i = 0; i < array_size(both); i++)
 		child_drain(both[i]);
@@ -543,8 +571,8 @@ static void undo(struct starter *st)
 	steer_on(st, false);
 	if (st->maps)
 		steer_detach(&st->steer);
-	child_end(&st->worker, CHILD_END_MS);
-	child_end(&st->stand_in, CHILD_END_MS);
+	end_child(st, &st->worker);
+	end_child(st, &st->stand_in);
 	rungs_close(&st->rungs);
 	summarize(st);
 	set_state(st, STATE_stopped);
@@ -554,6 +582,7 @@ static void undo(struct starter *st)
 	if (st->idle_fd >= 0)
 		close(st->idle_fd);
 	close(st->signal_fd);
+	notify_close(&st->notify);
 }
 
 static int open_signals(struct starter *st)
@@ -574,6 +603,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 {
 	int error = open_signals(st);
 
+	notify_open(&st->notify);
 	if (!error)
 		error = nic_ask(&st->nic, st->conf->ifname);
 	if (!error && *st->conf->access_log)
@@ -590,11 +620,12 @@ static int run(struct starter *st, uint64_t exec_ns)
 	if (!error) {
 		child_steady(&st->worker);
 		say_ready(st);
+		notify_ready(&st->notify, st->text);
 		serve(st);
 		stop(st);
 	}
 	undo(st);
-	return error ? 1 : 0;
+	return error || st->unwell ? 1 : 0;
 }
 
 int starter_run(const struct conf *conf, uint64_t exec_ns)
@@ -603,6 +634,11 @@ int starter_run(const struct conf *conf, uint64_t exec_ns)
 	static struct starter st;
 
 	st.conf = conf;
+	st.jail = (struct jail_want){
+		.uid = conf->user.uid,
+		.gid = conf->user.gid,
+		.keep_user = conf->user.keep,
+	};
 	st.worker.talk_fd = st.stand_in.talk_fd = st.signal_fd = st.idle_fd = -1;
 	return run(&st, exec_ns);
 }
