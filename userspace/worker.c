@@ -494,6 +494,7 @@ void worker_gone(struct worker *w, uint16_t id)
 	must(is_sock(w, id));
 	session_end(w, id);
 	buf_free(&w->pool, &w->out[id]);
+	line_leave(w, LINE_ROOM, id);
 	w->socks--;
 	/* It may still stand in LINE_SOCK: worker_ready frees it then. */
 	if (w->session[id].lines & 1u << LINE_SOCK)

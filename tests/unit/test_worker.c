@@ -532,6 +532,32 @@ static void test_gone_in_line(void)
 	ok(!worker_eof_seen(w, id), "as a new one");
 }
 
+/* And one that is freed while it waits for room comes back once. */
+static void test_gone_without_room(void)
+{
+	static const char head[] = "POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n"
+				   "Content-Type: application/json\r\n\r\n";
+	static char body[3000];
+	uint16_t id[LARGE + 1];
+	unsigned opened = LARGE - 1;
+
+	start();
+	memset(body, ' ', sizeof body);
+	for (int i = 0; i <= LARGE; i++)
+		id[i] = open_and_send(head);
+	for (int i = 0; i <= LARGE; i++)
+		send_bytes(id[i], body, 2500);
+	worker_gone(w, id[LARGE]);
+	worker_gone(w, id[0]);
+	turn();
+	while (worker_ready(w) != WORKER_NONE)
+		;
+	while (opened <= SOCKS && worker_open(w, now) != WORKER_NONE)
+		opened++;
+	is(opened, SOCKS, "who waited for room and is gone leaves his id, once");
+	worker_check(w);
+}
+
 /* XDP stamps on another core, whose clock may be ahead; or the stamp is old bytes. */
 static void test_stamps(void)
 {
@@ -595,6 +621,7 @@ int main(void)
 	test_refuse_when_draining();
 	test_edge();
 	test_gone_in_line();
+	test_gone_without_room();
 	test_stamps();
 	return done();
 }
