@@ -63,11 +63,11 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf spsc siphash cache wheel \
-        pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm \
+PURE := buf spsc siphash cache wheel image \
+        pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm tcp_image \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
-        session jobs answer note worker describe conns \
+        session jobs answer note worker worker_image describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
@@ -111,6 +111,15 @@ $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trac
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# What an image of a worker has in it (worker_image.c), as one number: the text of these
+# structs and enums, without comments and blanks. Another build may load it if it is equal.
+image-h := $(patsubst %,userspace/%.h,http route pkt accesslog buf tcp_private worker_private)
+LAYOUT := $(shell cat $(image-h) | sed -z 's|/\*[^*]*\**\([^/*][^*]*\**\)*/||g' | tr -d ' \t' | \
+            awk '/^(struct|enum)[a-z_]*[{]/ { take = !/^struct(worker|tcp)[{]/ } take; \
+                 /^}/ || /^enum.*}/ { take = 0 }' | cksum | cut -d' ' -f1)
+$B/worker_image.o: override CPPFLAGS += -DIMAGE_LAYOUT=$(LAYOUT)u
+$B/worker_image.o: $(image-h)
 
 # Lane bodies: each file for its own instruction set, chosen at run time; loops that start
 # a cache line (lane_vector.h, paced); and chains that no compiler gathers into vectors.

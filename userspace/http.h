@@ -140,6 +140,10 @@ enum http_step http_head(struct http_head *h, const uint8_t *bytes, size_t len);
 enum http_step http_body(struct http_head *h, uint8_t *bytes, size_t *len, uint64_t max,
 			 size_t *used, size_t *body);
 
+/* Could a body be read on in this state, of which len bytes have come? Of one that http_body
+ * left with HTTP_MORE always; asked where the state comes from another process. */
+bool http_body_fits(const struct http_head *h, size_t len);
+
 /* --- answers -------------------------------------------------------------- */
 
 /* Was the result in the cache? Told by X-Saker-Cache, unless there is none. */

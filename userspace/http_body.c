@@ -205,3 +205,9 @@ enum http_step http_body(struct http_head *h, uint8_t *bytes, size_t *len, uint6
 		h->state = AT_DONE;
 	return step;
 }
+
+bool http_body_fits(const struct http_head *h, size_t len)
+{
+	return !h->fault && h->state == AT_BODY && h->chunk_state <= CHUNK_END &&
+	       h->body_got <= len;
+}

@@ -361,12 +361,26 @@ uint32_t metrics_place(const struct metrics *m)
 	return m->stage << 24 | m->line << 16 | m->source << 10 | m->family;
 }
 
+/* Another program may have told it. */
+static bool is_place(const struct metrics *m)
+{
+	uint64_t lines = 1;
+
+	if (m->family >= FAMILIES || m->source >= m->count + 2)
+		return false;
+	if (m->source > 1 && m->family == FAMILY_BUSY)
+		lines = max_u64(busy_lines(&m->sources[m->source - 2]), 1);
+	return m->stage < (in_stage(m) ? STAGES : 1) && m->line < lines;
+}
+
 void metrics_go(struct metrics *m, uint32_t place)
 {
 	m->family = place & 0x3ff;
 	m->source = place >> 10 & 0x3f;
 	m->line = place >> 16 & 0xff;
 	m->stage = place >> 24;
+	if (!is_place(m))
+		m->family = FAMILIES;
 }
 
 size_t metrics_write(struct metrics *m, char *to, size_t size)

@@ -74,7 +74,8 @@ size_t metrics_write(struct metrics *m, char *to, size_t size);
 size_t metrics_piece(struct metrics *m, char *to);
 
 /* Where it stands after a piece; 0: at the beginning, or at the end. Begin anew and go
- * there, and the next piece is the same as it would have been. */
+ * there, and the next piece is the same as it would have been. What is no place is the
+ * end. */
 uint32_t metrics_place(const struct metrics *m);
 void metrics_go(struct metrics *m, uint32_t place);
 

@@ -39,6 +39,13 @@ void session_next(struct worker *w, uint16_t id, uint64_t now_ns)
 	session_await(w, id, now_ns);
 }
 
+void session_top(struct worker *w, uint16_t id)
+{
+	uint16_t *top = is_sock(w, id) ? &w->sock_top : &w->conn_top;
+
+	*top = (uint16_t)max_u64(*top, id + 1u);
+}
+
 void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 {
 	struct session *s = &w->session[id];
@@ -48,10 +55,7 @@ void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 	s->unsent = false;
 	s->opened_ns = now_ns;
 	s->requests = s->bytes_in = s->bytes_out = 0;
-	if (is_sock(w, id))
-		w->sock_top = (uint16_t)max_u64(w->sock_top, id + 1u);
-	else
-		w->conn_top = (uint16_t)max_u64(w->conn_top, id + 1u);
+	session_top(w, id);
 	session_next(w, id, now_ns);
 }
 

@@ -156,6 +156,13 @@ bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *seg, uint16_t *s
 /* Is anything due? Cheap. */
 bool tcp_due(const struct tcp *t);
 
+/* To an image, and from one into a table right from tcp_init, perhaps of another process:
+ * all but max_conns, MSS and window, which are the table's own. False: m says why; the
+ * table is no table then. */
+struct image;
+void tcp_save(const struct tcp *t, struct image *m, uint64_t now_ns);
+bool tcp_load(struct tcp *t, struct image *m, uint64_t now_ns);
+
 /* What there is to be said of a connection. */
 struct tcp_view {
 	const struct pkt_flow *flow;

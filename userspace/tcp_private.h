@@ -6,7 +6,9 @@
  *          (the stateless handshake), tcp_in (what a segment does to a
  *          connection), tcp_reasm (what came past a gap, and SACK that we send),
  *          tcp_out (what is due), tcp_loss (what is lost, and SACK that comes),
- *          tcp_mtu (what routers say of the path).
+ *          tcp_mtu (what routers say of the path), tcp_image (all of it to another
+ *          process: each field of a record goes with it, but one that points somewhere
+ *          or is a bool must be named there).
  */
 #ifndef TCP_PRIVATE_H
 #define TCP_PRIVATE_H
@@ -144,6 +146,8 @@ static inline uint16_t tcp_slot(const struct tcp *t, const struct conn *c)
 	return (uint16_t)(c - t->conn);
 }
 struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns);
+/* The record that gives way to one of this flow. */
+struct timewait *timewait_oldest(struct tcp *t, uint64_t hash);
 /* The connection is over: keep a record (the returned one), free the slot. */
 struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns);
 /* Note a flow whose SYN was answered; is there one not older than TCP_EARLY_MS? */
@@ -207,6 +211,9 @@ void reasm_twice(struct conn *c, uint32_t left, uint32_t right);
 /* Put the SACK blocks into a segment; c->mss does not count them. */
 void reasm_say(struct conn *c, struct pkt_seg *s);
 void reasm_check(const struct tcp *t, const struct conn *c);
+/* What c->reasm points to. False: m says why. */
+void reasm_save(const struct tcp *t, const struct conn *c, struct image *m);
+bool reasm_load(struct tcp *t, struct conn *c, struct image *m);
 
 /* --- tcp_out.c --- */
 /* Stub answers that need no connection. */

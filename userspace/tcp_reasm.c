@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "image.h"
 #include "tcp_private.h"
 
 /*
@@ -57,6 +58,13 @@ void reasm_free(struct tcp *t, struct conn *c)
 	buf_free(t->p.pool, &b);
 	c->reasm = NULL;
 	t->reasms--;
+}
+
+/* More may come. */
+static bool may_gap(const struct conn *c)
+{
+	return c->state == TCP_ESTABLISHED || c->state == TCP_FIN_WAIT_1 ||
+	       c->state == TCP_FIN_WAIT_2;
 }
 
 /* --- in ---------------------------------------------------------------------------------- */
@@ -224,14 +232,84 @@ void reasm_say(struct conn *c, struct pkt_seg *s)
 		say(s, r->range[i].left, r->range[i].right);
 }
 
+/* --- to an image, and back ---------------------------------------------------------------------- */
+
+/* The bytes of a range, the place of a FIN among them, lie in one or two pieces. */
+static void save_range(const struct tcp *t, const struct reasm *r, struct range range,
+		       struct image *m)
+{
+	uint32_t n = range.right - range.left, at = place(t, r, range.left);
+	uint32_t first = (uint32_t)min_u64(n, ring_size(t) - at);
+
+	image_put(m, &range, sizeof range);
+	image_put(m, r->ring + at, first);
+	image_put(m, r->ring, n - first);
+}
+
+void reasm_save(const struct tcp *t, const struct conn *c, struct image *m)
+{
+	const struct reasm *r = c->reasm;
+
+	image_put_u32(m, r ? r->count : 0);
+	if (!r)
+		return;
+	image_put_u32(m, r->has_fin);
+	image_put_u32(m, r->fin);
+	for (unsigned i = 0; i < r->count; i++)
+		save_range(t, r, r->range[i], m);
+}
+
+static bool range_fits(const struct tcp *t, const struct conn *c, struct range a)
+{
+	return seq_lt(c->rcv_nxt, a.left) && seq_lt(a.left, a.right) &&
+	       seq_le(a.right, c->rcv_adv) && a.right - c->rcv_nxt <= ring_size(t);
+}
+
+static bool load_range(struct tcp *t, struct conn *c, struct image *m)
+{
+	struct reasm *r = c->reasm;
+	const uint8_t *bytes;
+	struct range a;
+
+	image_take(m, &a, sizeof a);
+	if (!range_fits(t, c, a))
+		return image_refuse(m, IMAGE_broken);
+	for (unsigned i = 0; i < r->count; i++)
+		if (!seq_lt(a.right, r->range[i].left) && !seq_lt(r->range[i].right, a.left))
+			return image_refuse(m, IMAGE_broken);
+	bytes = image_pass(m, a.right - a.left);
+	if (!bytes)
+		return false;
+	store(t, r, a.left, bytes, a.right - a.left);
+	r->range[r->count++] = a;
+	return true;
+}
+
+bool reasm_load(struct tcp *t, struct conn *c, struct image *m)
+{
+	uint32_t count = image_take_u32(m);
+
+	if (!count)
+		return !m->fault;
+	if (count > REASM_RANGES || !may_gap(c))
+		return image_refuse(m, IMAGE_broken);
+	if (!take_block(t, c))
+		return image_refuse(m, IMAGE_buffers);
+	c->reasm->has_fin = image_take_u32(m);
+	c->reasm->fin = image_take_u32(m);
+	while (count--)
+		if (!load_range(t, c, m))
+			return false;
+	return true;
+}
+
 /* --- looking in -------------------------------------------------------------------------------- */
 
 void reasm_check(const struct tcp *t, const struct conn *c)
 {
 	const struct reasm *r = c->reasm;
 
-	must(c->state == TCP_ESTABLISHED || c->state == TCP_FIN_WAIT_1 ||
-	     c->state == TCP_FIN_WAIT_2);
+	must(may_gap(c));
 	must(r->count && r->count <= REASM_RANGES);
 	must(c->rcv_nxt - r->base < ring_size(t));
 	for (unsigned i = 0; i < r->count; i++) {

@@ -201,14 +201,21 @@ struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns)
 	return NULL;
 }
 
-struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
+struct timewait *timewait_oldest(struct tcp *t, uint64_t hash)
 {
-	uint64_t hash = tcp_hash(t, &c->flow);
 	struct timewait *w = timewait_set(t, hash), *oldest = w;
 
 	for (int i = 1; i < TIMEWAIT_WAYS; i++)
 		if (w[i].until_ns < oldest->until_ns)
 			oldest = &w[i];
+	return oldest;
+}
+
+struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
+{
+	uint64_t hash = tcp_hash(t, &c->flow);
+	struct timewait *oldest = timewait_oldest(t, hash);
+
 	if (oldest->until_ns > now_ns)
 		t->tally.timewait_evicted++;
 	*oldest = (struct timewait){

@@ -65,10 +65,12 @@ size_t worker_footprint(const struct worker_params *p)
 	return layout_of(p).end;
 }
 
-static void free_socks(struct worker *w)
+void free_socks(struct worker *w)
 {
 	w->sock_free = WORKER_NONE;
 	for (unsigned id = w->sessions; id-- > w->p.max_conns;) {
+		if (w->session[id].phase != PHASE_FREE)
+			continue;
 		w->session[id].next[LINE_SOCK] = w->sock_free;
 		w->sock_free = (uint16_t)id;
 	}
@@ -118,6 +120,14 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	w->mode = "starting";
 	http_date(0, w->date);
 	return w;
+}
+
+void worker_blank(struct worker *w, uint64_t now_ns)
+{
+	struct worker_params p = w->p;
+
+	memset(w, 0, layout_of(&p).pool); /* blocks of the pool may hold anything */
+	worker_init(w, &p, now_ns);
 }
 
 void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages)
@@ -543,6 +553,15 @@ uint16_t worker_ready(struct worker *w)
 		w->sock_free = id;
 	}
 	return WORKER_NONE;
+}
+
+uint16_t worker_sock_after(const struct worker *w, uint16_t id)
+{
+	unsigned next = id == WORKER_NONE ? w->p.max_conns : id + 1u;
+
+	while (next < w->sock_top && w->session[next].phase == PHASE_FREE)
+		next++;
+	return next < w->sock_top ? (uint16_t)next : WORKER_NONE;
 }
 
 const struct buf *worker_out(const struct worker *w, uint16_t id)

@@ -32,6 +32,7 @@
 #include "base.h"
 #include "buf.h"
 #include "hop.h"
+#include "image.h"
 #include "lane.h"
 #include "limits.h"
 #include "metrics.h"
@@ -145,6 +146,9 @@ void worker_gone(struct worker *w, uint16_t id);
 /* An id of a socket that has something new: bytes to write, the wish to be
  * closed, room to read again. WORKER_NONE at the end. */
 uint16_t worker_ready(struct worker *w);
+/* The next id that is in use behind this one, the first behind WORKER_NONE; WORKER_NONE at
+ * the end. */
+uint16_t worker_sock_after(const struct worker *w, uint16_t id);
 /* What to write; say what was written. */
 const struct buf *worker_out(const struct worker *w, uint16_t id);
 void worker_sent(struct worker *w, uint16_t id, size_t n, uint64_t now_ns);
@@ -161,6 +165,25 @@ bool worker_over(const struct worker *w, uint16_t id);
 void worker_drain(struct worker *w, uint64_t now_ns);
 /* Connections that are not yet over. */
 unsigned worker_live(const struct worker *w);
+
+/* --- to another process -------------------------------------------------------------- */
+
+/* Bytes that worker_save needs now; after another turn it may be more. */
+size_t worker_image_room(const struct worker *w, uint64_t now_ns);
+/* Write down what it takes to go on elsewhere, between two turns; the worker is as it was
+ * and may go on, should nobody load it. The number of bytes, 0: there was no room. What is
+ * not in it: results of the cache, and who the metrics, mode, date, crew and log are. */
+size_t worker_save(const struct worker *w, void *image, size_t room, uint64_t now_ns);
+/* Go on from an image, right behind worker_init and before anything else is set. Slots and
+ * ids stay, those of sockets too if max_conns does (else they move by the difference), and
+ * so do deadlines: the clock is one for all processes. The secret is the image's, counters
+ * and histograms are written to the blocks of the params. Lanes may differ: a job that was
+ * in one is computed anew from its start, before those who wait; with fewer lanes it may be
+ * told that it takes too long. The MTU may be smaller.
+ * Then give each id of worker_sock_after its descriptor, or call worker_gone for it;
+ * worker_ready names all of them once. Any other result than IMAGE_none says why not, and
+ * the worker is as worker_init made it. */
+enum image_fault worker_load(struct worker *w, const void *image, size_t len, uint64_t now_ns);
 
 /* Panics when an invariant is broken. For tests and fuzzers. */
 void worker_check(const struct worker *w);

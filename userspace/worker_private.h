@@ -4,7 +4,9 @@
  *
  * Model    worker.c walks the stages; session.c, jobs.c and answer.c are one client's
  *          conversation: bytes to requests, requests to results, results to answers.
- *          describe.c tells others how it stands.
+ *          describe.c tells others how it stands, worker_image.c another process: each
+ *          field of a session goes with it, but one that points somewhere or is a bool
+ *          must be named there.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
@@ -171,6 +173,10 @@ uint16_t line_take(struct worker *w, enum session_line which);
 void line_put(struct worker *w, enum session_line which, uint16_t id);
 /* If it stands there. */
 void line_leave(struct worker *w, enum session_line which, uint16_t id);
+/* Make the list of those ids of sockets that are not in use. */
+void free_socks(struct worker *w);
+/* As worker_init made it, and no more. */
+void worker_blank(struct worker *w, uint64_t now_ns);
 
 /* --- jobs.c --- */
 /* Those who wait, and those who are new: to lanes, to wait, or turned away. */
@@ -185,6 +191,8 @@ bool jobs_take(struct worker *w, uint64_t now_ns);
 void session_asked(struct worker *w, uint16_t id);
 void session_told(struct worker *w, uint16_t id);
 void session_open(struct worker *w, uint16_t id, uint64_t now_ns);
+/* This id is in use, and was once for ever. */
+void session_top(struct worker *w, uint16_t id);
 /* The transport is gone: whatever was under way is dropped. */
 void session_end(struct worker *w, uint16_t id);
 /* Bytes that came in a frame, which may be overwritten. Returns how many were
