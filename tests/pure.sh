@@ -24,6 +24,7 @@ if [ -z "$RUN" ]; then
 fi
 
 tally_run wire ${RUN:+"$RUN"} "$build/wire" tests/wire/scripts/*.pkt
+tally_run wire_reborn ${RUN:+"$RUN"} "$build/wire" --device=reborn tests/wire/scripts/*.pkt
 
 for source in tests/fuzz/fuzz_*.c; do
 	name=${source##*/}

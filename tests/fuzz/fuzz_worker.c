@@ -6,10 +6,12 @@
  * an ACK of what was seen or not, a FIN, a RST, time. Invariants: worker_check
  * after each step; frames are valid and go to a client; a RST is not answered by
  * one; no more is acknowledged than was sent, nor named in SACK blocks; the access log
- * has a line of printable ASCII for each request that is counted.
+ * has a line of printable ASCII for each request that is counted. Behind some steps
+ * another worker goes on from an image of this one.
  */
 #include "accesslog.h"
 #include "pkt.h"
+#include "reborn.h"
 #include "spsc.h"
 #include "tap.h"
 #include "wire.h"
@@ -17,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200, RECORDS = 64 };
+enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200, RECORDS = 64, REBORN = 0x80 };
 
 struct client {
 	bool open;
@@ -26,6 +28,7 @@ struct client {
 
 static struct {
 	struct worker *worker;
+	void *memory;
 	struct stats_block stats;
 	struct stage_block stages;
 	uint64_t now_ns;
@@ -38,8 +41,6 @@ static struct {
 
 static void start(void)
 {
-	static void *memory;
-	static size_t size;
 	struct worker_params p = {
 		.max_conns = CONNS,
 		.mss4 = 1460,
@@ -58,15 +59,13 @@ static void start(void)
 		.log = &rig.log,
 	};
 
-	if (!memory) {
-		size = round_up(worker_footprint(&p), 64);
-		memory = aligned_alloc(64, size);
-	}
-	memset(memory, 0, size);
+	free(rig.memory);
 	memset(&rig, 0, sizeof rig);
+	rig.memory = calloc(1, worker_footprint(&p) + 64);
+	must(rig.memory);
 	rig.now_ns = NS_PER_S;
 	spsc_init(&rig.log, rig.records, RECORDS, sizeof(struct accesslog_record));
-	rig.worker = worker_init(memory, &p, rig.now_ns);
+	rig.worker = worker_init((void *)round_up((uintptr_t)rig.memory, 64), &p, rig.now_ns);
 }
 
 static void heard(const uint8_t *frame, size_t len)
@@ -207,6 +206,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t len = min_u64(data[2], size - 3);
 
 		step(data[0], data[1], data + 3, len);
+		if (data[0] & REBORN)
+			rig.worker = reborn(rig.worker, &rig.memory, rig.now_ns);
 		data += 3 + len;
 		size -= 3 + len;
 	}

@@ -4,9 +4,14 @@
  * under each impairment that tests/net/impair.c has, by the same code and from
  * seeds. Every answer is right; at the end nothing is left of the connections;
  * and while the server has something to say that is not acknowledged, it is never
- * silent for longer than the retransmission time-out in effect and a tick.
+ * silent for longer than the retransmission time-out in effect and a tick. And all
+ * that again while the worker is replaced by another one every few steps, which knows
+ * nothing but an image of the last (worker_save). Where no timer decides (its wheel may
+ * be a tick late, or not), every frame is the same then, at the same time, as if there
+ * had been one worker only.
  */
 #include "net/impair_core.h"
+#include "reborn.h"
 #include "tap.h"
 #include "tcp_private.h"
 #include "toy_tcp.h"
@@ -27,6 +32,7 @@ enum {
 	TICK_NS = 1 << WHEEL_TICK_BITS,
 	LATENCIES = CLIENTS * REQUESTS,
 	SEEDS = 3,
+	LIVES = 17, /* steps of a worker that is replaced */
 };
 
 enum { TO_SERVER, TO_CLIENT };
@@ -52,11 +58,14 @@ static const unsigned stall_ms[] = { 1, 10, 50, 100, 210, 500, 1000, 10000 };
 static struct client clients[CLIENTS];
 static struct impair line[2];
 static struct worker *w;
+static void *memory;
+static bool is_mortal;
 static struct stats_block stats;
 static struct stage_block stages;
 static uint64_t now, seed;
+static uint64_t sent; /* a hash of all frames of the server, and of when they left */
 static struct {
-	unsigned wrong, malformed, latencies;
+	unsigned wrong, malformed, latencies, steps;
 	uint64_t latency[LATENCIES];
 	uint64_t stalls[array_size(stall_ms) + 1];
 	uint64_t longest, too_long;
@@ -83,6 +92,13 @@ static struct client *client_at(uint16_t port)
 {
 	must(port >= PORT && port < PORT + CLIENTS);
 	return &clients[port - PORT];
+}
+
+static void hash_sent(const uint8_t *frame, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sent = (sent ^ frame[i]) * 0x100000001b3;
+	sent = (sent ^ now) * 0x100000001b3;
 }
 
 /* A RST says nothing that must be acknowledged. */
@@ -288,6 +304,7 @@ static void server_turn(void)
 	worker_answer(w, now);
 	while ((len = worker_emit(w, frame, sizeof frame, now, &answer))) {
 		note_said(frame, len);
+		hash_sent(frame, len);
 		impair_put(&line[TO_CLIENT], frame, len, now);
 	}
 	worker_check(w);
@@ -298,7 +315,6 @@ static void server_turn(void)
 
 static void start(const struct weather *k)
 {
-	static void *memory;
 	struct worker_params p = worker_defaults;
 	struct impair_kind kind = impair_fine;
 	size_t size;
@@ -314,6 +330,7 @@ static void start(const struct weather *k)
 	memset(&stats, 0, sizeof stats);
 	memset(&stages, 0, sizeof stages);
 	memset(&seen, 0, sizeof seen);
+	sent = 0;
 	now = 1000ull * NS_PER_S;
 	w = worker_init(memory, &p, now);
 	must(impair_parse(&kind, "delay=0.1") && impair_parse(&kind, k->list));
@@ -343,6 +360,8 @@ static void step(void)
 	for (unsigned i = 0; i < CLIENTS; i++)
 		client_turn(i);
 	server_turn();
+	if (is_mortal && ++seen.steps % LIVES == 0)
+		w = reborn(w, &memory, now);
 }
 
 static int by_value(const void *a, const void *b)
@@ -434,6 +453,22 @@ static void storm(const struct weather *k, uint64_t from)
 	judge_line(k, &line[TO_CLIENT]);
 }
 
+static void storm_again(const struct weather *k, uint64_t from)
+{
+	struct stats_block one = stats;
+	uint64_t sent_by_one = sent;
+	const struct impair_kind *kind = &line[TO_CLIENT].kind;
+
+	is_mortal = true;
+	storm(k, from);
+	is_mortal = false;
+	printf("# %u workers\n", seen.steps / LIVES);
+	if (kind->loss || kind->burst || kind->corrupt)
+		return;
+	ok(sent == sent_by_one, "%s: many workers sent what one did", k->name);
+	ok(!memcmp(&one, &stats, sizeof stats), "and counted what one did");
+}
+
 /* An argument: so many seeds. */
 int main(int argc, char **argv)
 {
@@ -455,7 +490,10 @@ int main(int argc, char **argv)
 
 	const unsigned seeds = argc > 1 ? (unsigned)atoi(argv[1]) : SEEDS;
 
-	for (unsigned i = 0; i < array_size(kinds) * seeds; i++)
+	for (unsigned i = 0; i < array_size(kinds) * seeds; i++) {
 		storm(&kinds[i / seeds], i + 1);
+		if (i % SEEDS == 0)
+			storm_again(&kinds[i / seeds], i + 1);
+	}
 	return done();
 }

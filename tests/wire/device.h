@@ -38,7 +38,8 @@ struct device {
 	const char *(*close)(struct device *d);
 };
 
-struct device *sim_device(void);
+/* is_reborn: the worker is replaced by another one after each event. */
+struct device *sim_device(bool is_reborn);
 /* "IF,server=MAC/IP4/IP6,client=MAC/IP4/IP6,port=N,counters=PATH"; NULL with a
  * message on stderr when it cannot be had. */
 struct device *veth_device(char *parameters);

@@ -5,11 +5,13 @@
  * Model    A turn is what iothread's is: a frame, admit, compute, answer, emit
  *          until nothing is due. Time stands still but for wait(): 50 us a turn
  *          while there is work, 1 ms while there is none. Every turn ends with
- *          worker_check.
+ *          worker_check; on the device that is reborn another worker goes on from there, by
+ *          an image.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
+#include "reborn.h"
 #include "worker_defaults.h"
 
 /* STEER_NS: a stamp as XDP gives one, so that answers are as long as on the wire. */
@@ -29,7 +31,13 @@ static struct {
 	unsigned first, queued;
 } sim;
 
-static void emit(void)
+/* Replaced after each turn in which a frame came or went, and sometimes in between. A job of
+ * ten million rounds is begun anew each time: it needs some peace. */
+static bool is_mortal;
+enum { QUIET_TURNS = 1009 };
+
+/* True: something was. */
+static bool emit(void)
 {
 	uint8_t frame[FRAME_MOST];
 	bool answer;
@@ -44,18 +52,24 @@ static void emit(void)
 		sim.queue[at].at_ns = sim.now_ns;
 		sim.queued++;
 	}
+	return sim.queued;
 }
 
 static void turn(uint8_t *frame, size_t len)
 {
+	static unsigned quiet;
+	bool event = frame;
+
 	if (frame)
 		worker_frame(sim.worker, frame, len, sim.now_ns - STEER_NS, sim.now_ns);
 	worker_admit(sim.worker, sim.now_ns);
 	worker_compute(sim.worker, sim.now_ns);
 	worker_answer(sim.worker, sim.now_ns);
-	emit();
+	event |= emit();
 	worker_publish(sim.worker);
 	worker_check(sim.worker);
+	if (is_mortal && (event || ++quiet % QUIET_TURNS == 0))
+		sim.worker = reborn(sim.worker, &sim.memory, sim.now_ns);
 }
 
 static bool sim_open(struct device *d, const struct script *s, const char **why)
@@ -141,7 +155,7 @@ static const char *sim_close(struct device *d)
 	return live ? "a connection is left after RST" : NULL;
 }
 
-struct device *sim_device(void)
+struct device *sim_device(bool is_reborn)
 {
 	static struct device device = {
 		.name = "sim",
@@ -168,5 +182,6 @@ struct device *sim_device(void)
 		.close = sim_close,
 	};
 
+	is_mortal = is_reborn;
 	return &device;
 }

@@ -2,7 +2,7 @@
 /*
  * wire.c - play wire scripts, in virtual time or against a live responder
  *
- *   wire [-v] [--device=sim|veth:IF,...] SCRIPT.pkt...
+ *   wire [-v] [--device=sim|reborn|veth:IF,...] SCRIPT.pkt...
  *
  * Model    TAP: a line for each script. What a failed script sent and received
  *          follows as comments; with -v every script's.
@@ -73,7 +73,7 @@ static void play_file(struct device *d, const char *path, unsigned index, bool v
 
 int main(int argc, char **argv)
 {
-	struct device *d = sim_device();
+	struct device *d = sim_device(false);
 	bool verbose = false;
 	int i = 1;
 
@@ -82,10 +82,13 @@ int main(int argc, char **argv)
 			verbose = true;
 		else if (!strncmp(argv[i], "--device=veth:", 14))
 			d = veth_device(argv[i] + 14);
+		else if (!strcmp(argv[i], "--device=reborn"))
+			d = sim_device(true);
 		else if (strcmp(argv[i], "--device=sim"))
 			d = NULL;
 		if (!d) {
-			fprintf(stderr, "usage: wire [-v] [--device=sim|veth:IF,...] SCRIPT...\n");
+			fprintf(stderr,
+				"usage: wire [-v] [--device=sim|reborn|veth:IF,...] SCRIPT...\n");
 			return 2;
 		}
 	}
