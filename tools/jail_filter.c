@@ -32,8 +32,8 @@
 #include <unistd.h>
 #include "base.h"
 
-/* In the program where jail_lock puts the process number: below PID_MAX_LIMIT no
- * process has it, and nothing else of the program is equal to it. */
+/* In the program where jail_lock puts the process number. No process has this one, which
+ * is above the kernel's limit (2^22), and nothing else in the program is equal to it. */
 #define OWN_PID 0x7a11ed01u
 
 enum { PROGRAM_MAX = 512 };

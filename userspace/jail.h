@@ -4,7 +4,7 @@
  *
  * Place    In the worker, on its first thread, in this order:
  *
- *            starter  getpid() into want.parent, fork
+ *            starter  getpid() into want.parent, fork, by its first thread
  *            worker   jail_enter     while it is the only thread
  *                     its threads    I/O threads, crew, logger
  *                     jail_lock      when all of them exist, and none will follow
@@ -28,7 +28,8 @@
  *          was. No execve can reach it: no_new_privs.
  *          The starter needs CAP_SETUID and CAP_SETGID, and CAP_KILL, or the kernel
  *          may not send the worker the signal that makes it die with its starter:
- *          the permission is that of the one who died.
+ *          the permission is that of the one who died. It counts as dead when the
+ *          thread that forked ends, not when it executes another binary.
  *          A worker without CAP_BPF may use map entries since Linux 5.19; before
  *          that only where sysctl kernel.unprivileged_bpf_disabled is 0.
  *          The list is made for one process: LeakSanitizer forks and traces, so a
