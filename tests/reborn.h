@@ -28,15 +28,14 @@ static inline uint8_t *reborn_save(const struct worker *w, size_t *len, uint64_t
 
 static inline struct worker *reborn(struct worker *old, void **memory, uint64_t now_ns)
 {
-	struct worker_params p = old->p;
+	struct worker_params p = old->p; /* the blocks stay, as the maps do */
 	size_t size = worker_footprint(&p), len, again;
 	uint8_t *image = reborn_save(old, &len, now_ns), *second, *fresh = calloc(1, size + 64);
 	struct worker before = *old, *w;
 
 	must(fresh);
+	worker_publish(old);
 	free(*memory);
-	memset(p.stats, 0, sizeof *p.stats);
-	memset(p.stages, 0, sizeof *p.stages);
 	p.secret[0] ^= 0xff;
 	w = worker_init((void *)round_up((uintptr_t)fresh, 64), &p, now_ns);
 	must(worker_load(w, image, len, now_ns) == IMAGE_none);

@@ -60,44 +60,6 @@ uint32_t image_take_u32(struct image *m)
 	return v;
 }
 
-/* --- numbers with names ----------------------------------------------------------- */
-
-/* FNV-1a. Names of one list that meet would be seen by its test. */
-uint64_t image_name(const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (*name)
-		h = (h ^ (uint8_t)*name++) * 0x100000001b3;
-	return h;
-}
-
-void image_put_named(struct image *m, const char *const *names, const uint64_t *values, unsigned n)
-{
-	image_put_u32(m, n);
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t pair[2] = { image_name(names[i]), values[i] };
-
-		image_put(m, pair, sizeof pair);
-	}
-}
-
-bool image_take_named(struct image *m, const char *const *names, uint64_t *values, unsigned n)
-{
-	uint32_t count = image_take_u32(m);
-	unsigned at = 0; /* usually they come in our order */
-	uint64_t pair[2];
-
-	while (count-- && image_take(m, pair, sizeof pair))
-		for (unsigned tries = n; tries--; at = (at + 1) % n)
-			if (image_name(names[at]) == pair[0]) {
-				values[at] = pair[1];
-				at = (at + 1) % n;
-				break;
-			}
-	return !m->fault;
-}
-
 /* --- looking at what was read --------------------------------------------------------- */
 
 bool image_bools(const void *record, const uint16_t *offsets, unsigned n)

@@ -72,13 +72,6 @@ uint32_t image_take_u32(struct image *m);
 /* The next n bytes where they lie, or NULL. */
 const uint8_t *image_pass(struct image *m, size_t n);
 
-/* n numbers with names. Those that the reader has no name for are dropped, those
- * that the image lacks stay: so counters may come and go between two builds. */
-void image_put_named(struct image *m, const char *const *names, const uint64_t *values, unsigned n);
-bool image_take_named(struct image *m, const char *const *names, uint64_t *values, unsigned n);
-/* What stands for a name in the image. */
-uint64_t image_name(const char *name);
-
 /* Does each of these bytes of a record hold a bool? Any other value is no bool to the
  * compiler, whatever it does with it. */
 bool image_bools(const void *record, const uint16_t *offsets, unsigned n);

@@ -6,13 +6,6 @@
 /* Each of these is in the image, live ones only, behind their number: connections with
  * their bytes, the due list, TIME-WAIT records, early hints, stubs. */
 
-static const char *const tally_names[] = {
-#define X(name) #name,
-	TCP_TALLY_LIST(X)
-#undef X
-};
-_Static_assert(sizeof(struct tcp_tally) == array_size(tally_names) * sizeof(uint64_t), "in order");
-
 /* --- saving ------------------------------------------------------------------------ */
 
 static void save_conn(const struct tcp *t, uint16_t slot, struct image *m)
@@ -104,7 +97,6 @@ void tcp_save(const struct tcp *t, struct image *m, uint64_t now_ns)
 	image_put(m, t->p.secret, sizeof t->p.secret);
 	image_put_u32(m, t->refusing);
 	image_put_u32(m, t->stubs_first);
-	image_put_named(m, tally_names, (const uint64_t *)&t->tally, array_size(tally_names));
 	save_conns(t, m);
 	save_due(t, m);
 	save_timewait(t, m, now_ns);
@@ -290,7 +282,6 @@ bool tcp_load(struct tcp *t, struct image *m, uint64_t now_ns)
 	memcpy(&t->key, t->p.secret, sizeof t->key);
 	t->refusing = image_take_u32(m);
 	t->stubs_first = image_take_u32(m);
-	image_take_named(m, tally_names, (uint64_t *)&t->tally, array_size(tally_names));
 	for (uint32_t n = image_take_u32(m); n && !m->fault; n--)
 		load_conn(t, m);
 	free_the_rest(t);

@@ -172,7 +172,8 @@ unsigned worker_live(const struct worker *w);
 size_t worker_image_room(const struct worker *w, uint64_t now_ns);
 /* Write down what it takes to go on elsewhere, between two turns; the worker is as it was
  * and may go on, should nobody load it. The number of bytes, 0: there was no room. What is
- * not in it: results of the cache, and who the metrics, mode, date, crew and log are. */
+ * not in it: results of the cache, who the metrics, mode, date, crew and log are, and what
+ * was counted: blocks stay where they are (worker_publish first). */
 size_t worker_save(const struct worker *w, void *image, size_t room, uint64_t now_ns);
 /* Go on from an image, right behind worker_init and before anything else is set. Slots and
  * ids stay, those of sockets too if max_conns does (else they move by the difference), and

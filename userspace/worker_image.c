@@ -3,7 +3,7 @@
 #include "image.h"
 #include "worker_private.h"
 
-/* Header, tcp, sessions, lines, counters, and the magic once more. */
+/* Header, tcp, sessions, lines, and the magic once more. */
 
 /* Raise it when records keep their size and get another meaning. */
 enum { IMAGE_VERSION = 1 };
@@ -43,7 +43,6 @@ static uint64_t layout(void)
 		ROUTE_NONE,
 		LANE_ALGS,
 		EARLY_MAX,
-		HIST_BUCKETS,
 	};
 	uint64_t h = 0xcbf29ce484222325; /* FNV-1a, by words */
 
@@ -51,18 +50,6 @@ static uint64_t layout(void)
 		h = (h ^ words[i]) * 0x100000001b3;
 	return h;
 }
-
-static const char *const stats_names[] = {
-#define X(name, help) #name,
-	STATS_LIST(X)
-#undef X
-};
-
-static const char *const stage_names[] = {
-#define X(name, help) #name,
-	STAGE_LIST(X)
-#undef X
-};
 
 /* Those who stand in line in another process too: sockets are all settled anew. */
 static const uint8_t lines_kept[] = { LINE_NEW, LINE_SHORT, LINE_LONG, LINE_AGAIN };
@@ -143,36 +130,6 @@ static void save_line(const struct worker *w, enum session_line which, struct im
 	walk_line(w, which, m);
 }
 
-/* Most buckets are empty. */
-static void save_hist(const struct hist *h, struct image *m)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
-		n += h->bucket[i] != 0;
-	image_put(m, (uint64_t[]){ h->count, h->sum_ns, h->max_ns, h->over }, 32);
-	image_put_u32(m, n);
-	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
-		if (h->bucket[i]) {
-			image_put_u32(m, i);
-			image_put(m, &h->bucket[i], sizeof h->bucket[i]);
-		}
-}
-
-static void save_counters(const struct worker *w, struct image *m)
-{
-	const struct hist *hist = (const struct hist *)w->p.stages;
-
-	image_put_named(m, stats_names, (const uint64_t *)w->p.stats, array_size(stats_names));
-	image_put_u32(m, STAGES);
-	for (unsigned i = 0; i < STAGES; i++) {
-		uint64_t name = image_name(stage_names[i]);
-
-		image_put(m, &name, sizeof name);
-		save_hist(&hist[i], m);
-	}
-}
-
 static void save(const struct worker *w, struct image *m, uint64_t now_ns)
 {
 	const struct header h = {
@@ -196,7 +153,6 @@ static void save(const struct worker *w, struct image *m, uint64_t now_ns)
 			save_session(w, (uint16_t)id, m);
 	for (unsigned i = 0; i < array_size(lines_kept); i++)
 		save_line(w, lines_kept[i], m);
-	save_counters(w, m);
 	image_put(m, &h.magic, sizeof h.magic);
 }
 
@@ -446,61 +402,21 @@ static void load_tops(struct worker *w, const struct header *h)
 	w->sock_top = (uint16_t)max_u64(w->sock_top, w->p.max_conns + socks);
 }
 
-/* NULL: only look. */
-static void load_hist(struct hist *to, struct image *m)
-{
-	uint64_t sums[4], value;
-	uint32_t n, bucket;
-
-	image_take(m, sums, sizeof sums);
-	if (to)
-		*to = (struct hist){ sums[0], sums[1], sums[2], sums[3], { 0 } };
-	for (n = image_take_u32(m); n && !m->fault; n--) {
-		bucket = image_take_u32(m);
-		image_take(m, &value, sizeof value);
-		if (bucket >= HIST_BUCKETS)
-			image_refuse(m, IMAGE_broken);
-		else if (to)
-			to->bucket[bucket] = value;
-	}
-}
-
-static struct hist *stage_named(const struct worker *w, uint64_t name)
-{
-	for (unsigned i = 0; i < STAGES; i++)
-		if (image_name(stage_names[i]) == name)
-			return (struct hist *)w->p.stages + i;
-	return NULL;
-}
-
-/* Not applied: only look, for they are not ours to reset if something is wrong. */
-static bool load_counters(const struct worker *w, struct image *m, bool apply)
+static bool load_end(struct image *m)
 {
 	uint64_t magic;
 
-	image_take_named(m, stats_names, (uint64_t *)w->p.stats,
-			 apply ? array_size(stats_names) : 0);
-	for (uint32_t n = image_take_u32(m); n && !m->fault; n--) {
-		uint64_t name;
-
-		image_take(m, &name, sizeof name);
-		load_hist(apply ? stage_named(w, name) : NULL, m);
-	}
 	image_take(m, &magic, sizeof magic);
 	return magic == IMAGE_MAGIC && m->at == m->room ? !m->fault : image_refuse(m, IMAGE_broken);
 }
 
 static bool load(struct worker *w, struct image *m, uint64_t now_ns)
 {
-	struct image counters;
 	struct header h;
 
-	if (!load_header(w, m, &h) || !tcp_load(w->tcp, m, now_ns) || !load_sessions(w, &h, m))
+	if (!load_header(w, m, &h) || !tcp_load(w->tcp, m, now_ns) || !load_sessions(w, &h, m) ||
+	    !load_end(m))
 		return false;
-	counters = *m;
-	if (!load_counters(w, m, false))
-		return false;
-	load_counters(w, &counters, true);
 	load_tops(w, &h);
 	free_socks(w);
 	w->draining = h.draining;
