@@ -186,7 +186,10 @@ int child_end(struct child *c, unsigned ms)
 
 const char *child_status_text(char text[CHILD_TEXT], int status)
 {
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		snprintf(text, CHILD_TEXT,
+			 "a system call that it may not make: journalctl -k -g type=1326");
+	else if (WIFSIGNALED(status))
 		snprintf(text, CHILD_TEXT, "signal %s", sigabbrev_np(WTERMSIG(status)) ?: "?");
 	else
 		snprintf(text, CHILD_TEXT, "exit status %d", WEXITSTATUS(status));

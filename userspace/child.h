@@ -47,7 +47,7 @@ int child_end(struct child *c, unsigned ms);
 bool child_gone(struct child *c, int *status);
 
 /* "exit status 1", "signal KILL" */
-enum { CHILD_TEXT = 48 };
+enum { CHILD_TEXT = 80 };
 const char *child_status_text(char text[CHILD_TEXT], int status);
 
 #endif

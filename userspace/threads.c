@@ -16,7 +16,6 @@ int threads_open(struct threads *th, const struct conf *conf, const struct liste
 
 	th->conf = conf;
 	th->stand_in = stand_in;
-	th->idle_fd = -1;
 	th->count = stand_in ? 1 : conf_io_threads(conf);
 	for (unsigned t = 0; t < th->count && !error; t++) {
 		struct thread *one = &th->one[t];
@@ -86,19 +85,6 @@ static unsigned first_core(const struct threads *th, unsigned t)
 	return th->stand_in ? 0 : t * th->conf->compute_cpus / th->count;
 }
 
-/* A compute core that sleeps shall be up quickly. */
-static void idle_lightly(struct threads *th)
-{
-	if (!th->conf->compute_cpus || th->stand_in)
-		return;
-	th->idle_fd = cpu_idle_lightly();
-	if (th->idle_fd < 0)
-		fprintf(stderr,
-			"saker: %s: compute CPUs may sleep deeply, and be slow to wake: "
-			"/dev/cpu_dma_latency: %s\n",
-			th->conf->ifname, strerror(-th->idle_fd));
-}
-
 static int make_crew(struct threads *th, unsigned t)
 {
 	const struct conf *c = th->conf;
@@ -163,7 +149,6 @@ int threads_start(struct threads *th, const struct mode *mode, const struct nic 
 	int error = 0;
 
 	memcpy(p.secret, secret, sizeof p.secret);
-	idle_lightly(th);
 	for (unsigned t = 0; t < th->count && !error; t++) {
 		struct thread *one = &th->one[t];
 
@@ -325,9 +310,6 @@ void threads_close(struct threads *th)
 		sock_close(&th->one[--th->opened].sock);
 	for (unsigned t = 0; t < th->count; t++)
 		crew_stop(&th->one[t].crew);
-	if (th->idle_fd >= 0)
-		close(th->idle_fd);
-	th->idle_fd = -1;
 	for (unsigned t = 0; t < th->count; t++)
 		if (th->one[t].io.worker)
 			cpu_pages_free(th->one[t].io.worker, th->one[t].worker_len);

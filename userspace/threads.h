@@ -53,7 +53,6 @@ struct threads {
 	struct blocks *blocks;
 	unsigned count;
 	unsigned opened, running;                 /* so many of them */
-	int idle_fd;                              /* cpu_idle_lightly; negative: no */
 	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */
 	struct iothread *all[IO_THREADS_MAX];
 	struct thread one[IO_THREADS_MAX];
