@@ -72,7 +72,8 @@ PURE := buf spsc siphash cache wheel image \
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
         stats table calibrate crew logger tracer \
-        iothread threads jail server child books notify starter main
+        iothread threads jail server child books notify \
+        starter starter_cpus starter_kin starter_upgrade main
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \

@@ -122,13 +122,14 @@ int child_give_maps(struct child *c, const struct blocks_size *size, const int f
 }
 _Static_assert((int)BLOCKS <= (int)TALK_FDS, "they fit");
 
-int child_give_rings(struct child *c, const struct rungs *r, const char *text)
+int child_give_rings(struct child *c, const struct rungs *r, bool resume, const char *text)
 {
 	struct talk t = { .word = TALK_rings, .len = sizeof(struct talk_rings) };
 	struct talk_rings *given = (struct talk_rings *)t.bytes;
 	int error;
 
 	given->rings = r ? r->rings : 0;
+	given->resume = resume;
 	snprintf(given->text, sizeof given->text, "%s", text);
 	for (unsigned i = 0; i < given->rings; i++) {
 		given->gift[i] = ring_give(&r->ring[i]);
@@ -137,6 +138,60 @@ int child_give_rings(struct child *c, const struct rungs *r, const char *text)
 	}
 	error = talk_say(c->talk_fd, &t);
 	return error ? error : await_taken(c, c->taken + 1);
+}
+
+/* --- from one to the other ------------------------------------------------------------------ */
+
+static int say_fd(const struct child *c, enum talk_word word, int fd)
+{
+	struct talk t = { .word = word, .fds = 1, .fd = { fd } };
+
+	return talk_say(c->talk_fd, &t);
+}
+
+/* The next word that is not for us to note, or -errno. */
+static int next_word(struct child *c, struct talk *told)
+{
+	int error;
+
+	do {
+		error = talk_hear(c->talk_fd, told, ANSWER_MS);
+		if (!error && told->word < TALK_left)
+			note(c, told);
+	} while (!error && told->word < TALK_left);
+	return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+static int pass_socks(struct child *heir, struct child *old)
+{
+	struct talk told;
+	int error = 0;
+
+	while (!error && !(error = next_word(old, &told)) && told.word != TALK_parted) {
+		error = talk_say(heir->talk_fd, &told);
+		for (unsigned i = 0; i < told.fds; i++)
+			close(told.fd[i]);
+	}
+	return error;
+}
+
+int child_inherit(struct child *heir, struct child *old, int handover_fd, bool *parted)
+{
+	struct talk told;
+	int error = say_fd(old, TALK_depart, handover_fd);
+
+	*parted = !error;
+	if (!error)
+		error = next_word(old, &told);
+	if (!error)
+		error = told.word == TALK_left ? -(int)told.number : -EPROTO;
+	if (!error)
+		error = say_fd(heir, TALK_heir, handover_fd);
+	if (!error)
+		error = await_taken(heir, heir->taken + 1);
+	if (!error)
+		error = pass_socks(heir, old);
+	return error;
 }
 
 void child_steady(struct child *c)

@@ -32,9 +32,13 @@ int child_hear(struct child *c);
 
 int child_await_up(struct child *c, unsigned ms);
 /* Maps, then rings as often as there are others; r NULL or without rings: none. They
- * wait until it has taken them. */
+ * wait until it has taken them. resume: the rings are in use, by a worker that departed. */
 int child_give_maps(struct child *c, const struct blocks_size *size, const int fd[BLOCKS]);
-int child_give_rings(struct child *c, const struct rungs *r, const char *text);
+int child_give_rings(struct child *c, const struct rungs *r, bool resume, const char *text);
+
+/* One worker leaves its connections in the file, the other goes on from there; then give
+ * it the rings. After an error the old one is gone all the same if *parted says so. */
+int child_inherit(struct child *heir, struct child *old, int handover_fd, bool *parted);
 
 void child_steady(struct child *c);
 void child_drain(struct child *c);

@@ -28,5 +28,5 @@ int main(int argc, char **argv)
 
 		return cpu < 0 || calibrate_print(cpu, conf.lanes);
 	}
-	return starter_run(&conf, exec_ns);
+	return starter_run(&conf, argv, exec_ns);
 }

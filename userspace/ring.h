@@ -46,7 +46,7 @@ enum ring_owner { OWNER_FREE, OWNER_FILL, OWNER_HELD, OWNER_TX };
 struct ring {
 	int fd, umem_fd;
 	unsigned queue;
-	bool zero_copy;
+	bool zero_copy, sends;
 	uint8_t *umem;
 	size_t umem_len;
 	struct xsk_ring_prod fill, tx;
@@ -105,6 +105,10 @@ void ring_close(struct ring *r);
 
 /* The descriptors stay this ring's: send or inherit copies. */
 struct ring_gift ring_give(const struct ring *r);
+
+/* Only keep the descriptors of a socket that another process uses; then ring_give or
+ * ring_close. */
+void ring_hold(struct ring *r, const struct ring_gift *gift);
 
 /* False while a frame is in our hands or committed and not submitted: finish the turn.
  * After true this process may only close the ring. */

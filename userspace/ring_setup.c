@@ -232,6 +232,7 @@ int ring_open(struct ring *r, const struct ring_options *o)
 	memset(r, 0, sizeof *r);
 	r->queue = o->queue;
 	r->zero_copy = o->zero_copy;
+	r->sends = o->tx;
 	r->umem_fd = -1;
 	r->fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	error = r->fd < 0 ? -errno : set_up(r, o);
@@ -275,13 +276,23 @@ static const struct ring_shape our_shape = {
 	.tx = RING_TX,
 };
 
+void ring_hold(struct ring *r, const struct ring_gift *gift)
+{
+	memset(r, 0, sizeof *r);
+	r->fd = gift->fd;
+	r->umem_fd = gift->umem_fd;
+	r->queue = gift->queue;
+	r->zero_copy = gift->zero_copy;
+	r->sends = gift->tx;
+}
+
 struct ring_gift ring_give(const struct ring *r)
 {
 	return (struct ring_gift){
 		.fd = r->fd,
 		.umem_fd = r->umem_fd,
 		.queue = r->queue,
-		.tx = r->tx.producer,
+		.tx = r->sends,
 		.zero_copy = r->zero_copy,
 		.shape = our_shape,
 	};
@@ -323,6 +334,7 @@ int ring_adopt(struct ring *r, const struct ring_gift *gift, const struct ring_s
 	memset(r, 0, sizeof *r);
 	r->queue = gift->queue;
 	r->zero_copy = gift->zero_copy;
+	r->sends = gift->tx;
 	r->fd = gift->fd;
 	r->umem_fd = gift->umem_fd;
 	error = memcmp(&gift->shape, &our_shape, sizeof our_shape) ? -EINVAL : map_umem(r);

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "cpu.h"
+#include "handover.h"
 #include "jail.h"
 #include "say.h"
 #include "stats.h"
@@ -25,6 +27,9 @@ struct server {
 	struct ring ring[2][QUEUES_MAX];
 	unsigned rings[2], hand;
 	char text[3][ABI_MODE_TEXT]; /* of the mode: before the bypass, and in turns */
+	struct handover *left;       /* by the worker before; NULL: none */
+	size_t left_bytes, room;
+	bool running, departed;
 	bool draining, told_drained;
 	bool told_stuck[IO_THREADS_MAX];
 	struct talk said;
@@ -33,6 +38,19 @@ struct server {
 static int tell(const struct server *s, enum talk_word word, uint32_t number)
 {
 	return talk_word(s->want->talk_fd, word, number);
+}
+
+static int run(struct server *s, const char *text)
+{
+	struct threads *th = &s->threads;
+	int error = threads_run(th, text);
+
+	if (!error && th->log)
+		error = logger_start(th->log, s->want->mode);
+	if (!error)
+		error = jail_lock();
+	s->running = !error;
+	return error || !th->blocks ? error : threads_took(th);
 }
 
 /* --- maps and rings ------------------------------------------------------------------ */
@@ -62,14 +80,15 @@ static int take_maps(struct server *s)
 
 static int adopt(struct server *s, struct talk_rings *given)
 {
-	int error = 0;
+	int error = given->resume && (!s->left || s->left->rings != given->rings) ? -EPROTO : 0;
 
 	for (unsigned i = 0; i < given->rings && !error; i++) {
 		struct ring_gift *g = &given->gift[i];
 
 		g->fd = s->said.fd[2 * i];
 		g->umem_fd = s->said.fd[2 * i + 1];
-		error = ring_adopt(&s->ring[s->hand][i], g, NULL);
+		error = ring_adopt(&s->ring[s->hand][i], g,
+				   given->resume ? &s->left->ring[i] : NULL);
 		s->rings[s->hand] += !error;
 	}
 	return error;
@@ -98,10 +117,99 @@ static int take_rings(struct server *s)
 			      strerror(-error));
 	memcpy(s->text[s->hand], given.text, sizeof given.text);
 	error = threads_rings(&s->threads, s->ring[s->hand], s->rings[s->hand], s->text[s->hand]);
+	if (!error && !s->running)
+		error = run(s, s->text[s->hand]);
 	if (error)
 		return error;
 	close_rings(s, s->hand ^ 1);
 	return tell(s, TALK_taken, given.rings);
+}
+
+/* --- from worker to worker ------------------------------------------------------------- */
+
+static int map_left(struct server *s)
+{
+	unsigned threads = conf_io_threads(s->want->conf);
+	void *at = MAP_FAILED;
+
+	s->room = threads_room(s->want->conf, s->want->nic);
+	s->left_bytes = handover_bytes(threads, s->room);
+	if (s->said.fds == 1)
+		at = mmap(NULL, s->left_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->said.fd[0],
+			  0);
+	close_all(&s->said);
+	if (at == MAP_FAILED)
+		return -EPROTO;
+	s->left = at;
+	return 0;
+}
+
+/* Their descriptors; this process's copies are closed when it ends. */
+static int tell_socks(struct server *s, unsigned t)
+{
+	const struct thread *one = &s->threads.one[t];
+	const struct worker *w = one->io.worker;
+	struct talk told = { .word = TALK_socks, .len = sizeof(struct talk_socks) };
+	struct talk_socks *socks = (struct talk_socks *)told.bytes;
+	uint16_t id = WORKER_NONE;
+	int error = 0;
+
+	socks->thread = t;
+	while (!error && (id = worker_sock_after(w, id)) != WORKER_NONE) {
+		socks->id[told.fds] = id;
+		told.fd[told.fds++] = one->sock.fd[id - one->sock.first_id];
+		if (told.fds == TALK_FDS) {
+			error = talk_say(s->want->talk_fd, &told);
+			told.fds = 0;
+		}
+	}
+	if (!error && told.fds)
+		error = talk_say(s->want->talk_fd, &told);
+	return error;
+}
+
+/* Stop between two turns, and leave everything as it stands. */
+static int depart(struct server *s)
+{
+	unsigned rings = s->rings[s->hand];
+	int error = map_left(s);
+
+	threads_stop(&s->threads);
+	threads_publish(&s->threads);
+	for (unsigned i = 0; i < rings && !error; i++)
+		error = ring_save(&s->ring[s->hand][i], &s->left->ring[i]) ? 0 : -EBUSY;
+	if (!error) {
+		s->left->rings = rings;
+		error = threads_save(&s->threads, s->left, s->room);
+	}
+	s->departed = true;
+	tell(s, TALK_left, (uint32_t)-error);
+	for (unsigned t = 0; t < s->threads.count && !error; t++)
+		error = tell_socks(s, t);
+	return tell(s, TALK_parted, 0);
+}
+
+static int inherit(struct server *s)
+{
+	int error = map_left(s);
+
+	if (!error)
+		error = threads_load(&s->threads, s->left, s->room);
+	return error ? error : tell(s, TALK_taken, 0);
+}
+
+static int take_socks(struct server *s)
+{
+	const struct talk_socks *socks = (const struct talk_socks *)s->said.bytes;
+
+	if (s->said.len != sizeof *socks || socks->thread >= s->threads.count || s->running)
+		return -EPROTO;
+	struct thread *one = &s->threads.one[socks->thread];
+
+	for (unsigned i = 0; i < s->said.fds; i++)
+		if (!sock_adopt(&one->sock, socks->id[i], s->said.fd[i]))
+			worker_gone(one->io.worker, socks->id[i]);
+	return 0;
 }
 
 /* --- what the starter says --------------------------------------------------------------- */
@@ -117,6 +225,12 @@ static int obey(struct server *s)
 		threads_publish(&s->threads);
 		threads_calibrate(&s->threads);
 		return 0;
+	case TALK_depart:
+		return depart(s);
+	case TALK_heir:
+		return inherit(s);
+	case TALK_socks:
+		return take_socks(s);
 	case TALK_drain:
 		s->draining = true;
 		threads_drain(&s->threads);
@@ -151,6 +265,8 @@ static void report_tx(struct server *s, unsigned t)
 
 static void keep_house(struct server *s)
 {
+	if (!s->running)
+		return;
 	if (s->blocks.live)
 		threads_publish(&s->threads);
 	for (unsigned t = 0; t < s->threads.count; t++)
@@ -173,6 +289,8 @@ static int attend(struct server *s)
 			return 0; /* the starter closes when it wants us to end */
 		if (error && error != -EAGAIN)
 			return error;
+		if (s->departed)
+			return 0;
 		keep_house(s);
 	}
 }
@@ -186,16 +304,15 @@ static int start(struct server *s)
 	int error = jail_enter(&want->jail);
 
 	if (!error)
-		error = threads_open(th, want->conf, want->listeners, want->stand_in);
+		error = threads_open(th, want->conf, want->listeners,
+				     want->kind == SERVER_STAND_IN);
 	if (error)
 		return error;
 	th->log = want->log;
 	stats_mode_text(s->text[2], sizeof s->text[2], want->mode);
-	error = threads_start(th, want->mode, want->nic, s->text[2], want->secret);
-	if (!error && th->log)
-		error = logger_start(th->log, want->mode);
-	if (!error)
-		error = jail_lock();
+	error = threads_prepare(th, want->mode, want->nic, want->secret);
+	if (!error && want->kind != SERVER_HEIR)
+		error = run(s, s->text[2]);
 	return error ? error : tell(s, TALK_up, 0);
 }
 
@@ -215,7 +332,7 @@ static void stop(struct server *s)
 	threads_stop(&s->threads);
 	if (s->want->log)
 		logger_stop(s->want->log);
-	if (s->blocks.live)
+	if (s->blocks.live && !s->departed) /* the blocks are the heir's then */
 		threads_publish(&s->threads);
 	threads_close(&s->threads);
 }
@@ -226,7 +343,7 @@ void server_run(const struct server_want *want)
 	struct server *s;
 	int error;
 
-	prctl(PR_SET_NAME, want->stand_in ? "saker-stand-in" : "saker-worker");
+	prctl(PR_SET_NAME, want->kind == SERVER_STAND_IN ? "saker-stand-in" : "saker-worker");
 	set_signals();
 	s = cpu_pages(sizeof *s, &locked);
 	if (!s) {

@@ -8,7 +8,9 @@
  *          it does what the starter says (talk.h), and ends when the starter closes the
  *          talk, or dies. Descriptors come with the fork or over the talk.
  *          The worker gets maps and rings. The stand-in gets maps only, and accepts
- *          from the kernel while the worker stands still or is gone.
+ *          from the kernel while the worker stands still or is gone. At an upgrade the
+ *          worker departs: it stops between two turns and leaves its connections to an
+ *          heir, which waits, all made, until it has them.
  * Threads  The main thread sleeps, and brings the maps up to date once a second.
  * Errors   Exit status 1: reported on stderr.
  */
@@ -22,6 +24,9 @@
 #include "logger.h"
 #include "nic.h"
 
+/* The heir of a worker that departs becomes the worker when it has its state. */
+enum server_kind { SERVER_WORKER, SERVER_STAND_IN, SERVER_HEIR };
+
 struct server_want {
 	const struct conf *conf;
 	const struct nic *nic;
@@ -30,7 +35,7 @@ struct server_want {
 	struct logger *log; /* open; NULL: no log */
 	const uint8_t *secret;
 	struct jail_want jail;
-	bool stand_in;
+	enum server_kind kind;
 	int talk_fd;
 };
 

@@ -156,6 +156,18 @@ static void take_new(struct sock *s, struct worker *w, struct stats_block *stats
 	}
 }
 
+bool sock_adopt(struct sock *s, uint16_t id, int fd)
+{
+	s->fd[id - s->first_id] = fd;
+	if (watch(s, id, EPOLL_CTL_ADD, EPOLLIN)) {
+		count(s, 1);
+		return true;
+	}
+	close(fd);
+	s->fd[id - s->first_id] = -1;
+	return false;
+}
+
 /* After our FIN: what comes is thrown away, until the peer's FIN. */
 static ssize_t discard(int fd)
 {

@@ -36,6 +36,10 @@ struct sock {
 int sock_open(struct sock *s, const struct conf *conf, const int *listen_fd, unsigned listeners,
 	      int *fd, uint32_t *events);
 
+/* Serve a connection that another process accepted, with this id in the worker; what it
+ * waits for, sock_flush finds out. False: it is closed. */
+bool sock_adopt(struct sock *s, uint16_t id, int fd);
+
 /* Connections that are open. */
 static inline unsigned sock_count(const struct sock *s)
 {

@@ -9,106 +9,11 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
-#include "books.h"
-#include "child.h"
 #include "cpu.h"
-#include "logger.h"
-#include "nic.h"
-#include "notify.h"
-#include "rungs.h"
 #include "say.h"
-#include "starter.h"
-#include "stats.h"
-#include "steer.h"
-
-/* Everything that outlives a function; most of it is never touched. */
-struct starter {
-	const struct conf *conf;
-	struct nic nic;
-	struct listeners listeners;
-	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
-	struct logger log;
-	struct jail_want jail;
-	struct notify notify;
-	int idle_fd; /* cpu_idle_lightly; negative: no */
-	int signal_fd;
-	bool maps; /* steer is open */
-	struct steer steer;
-	struct rungs rungs;
-	struct mode mode; /* what the map will say */
-	char text[ABI_MODE_TEXT];
-	struct stats_before before;
-	struct child worker, stand_in;
-	bool unwell;         /* one of them did not end as it should */
-	uint64_t second_ns;  /* when the summary is due */
-	uint64_t healthy_ns; /* since when every heart beats */
-	uint64_t again_ns;   /* when there is to be another worker; 0: there is one */
-	unsigned deaths;     /* of workers that lived for less than CHILD_YOUNG_MS, in a row */
-};
+#include "starter_private.h"
 
 /* --- 1, 2: the socket rung ------------------------------------------------------------ */
-
-static int check_cpu(const struct starter *st, const char *option, int cpu)
-{
-	if (cpu_allowed(cpu))
-		return 0;
-	if (!cpu_online(cpu))
-		return refuse(st->conf, -EINVAL, "--%s=%d: no such CPU is online (see lscpu -e)",
-			      option, cpu);
-	return refuse(st->conf, -EINVAL,
-		      "--%s=%d: this process may not run there (see taskset -p %d)", option, cpu,
-		      (int)getpid());
-}
-
-/* Where the threads shall run: into the mode. */
-static int choose_cpus(struct starter *st)
-{
-	const struct conf *c = st->conf;
-	struct mode *m = &st->mode;
-	int error = 0;
-
-	memset(m->io_cpu, 0xff, sizeof m->io_cpu);
-	memset(m->compute_cpu, 0xff, sizeof m->compute_cpu);
-	m->io_threads = conf_io_threads(c);
-	m->compute_cores = c->compute_cpus;
-	memcpy(m->io_cpu, c->io_cpu, c->io_cpus * sizeof *c->io_cpu);
-	memcpy(m->compute_cpu, c->compute_cpu, c->compute_cpus * sizeof *c->compute_cpu);
-	if (!c->io_cpus)
-		m->io_cpu[0] = cpu_choose(c->compute_cpu, c->compute_cpus);
-	if (m->io_cpu[0] < 0)
-		return refuse(st->conf, -EINVAL,
-			      "no CPU for the I/O thread: %s; name one with --io-cpu",
-			      strerror(-m->io_cpu[0]));
-	for (unsigned t = 0; t < m->io_threads && !error; t++)
-		error = check_cpu(st, "io-cpu", m->io_cpu[t]);
-	for (unsigned k = 0; k < m->compute_cores && !error; k++)
-		error = check_cpu(st, "compute-cpus", m->compute_cpu[k]);
-	return error;
-}
-
-/* Whoever shares such a CPU interrupts the thread. */
-static void look_for_others(struct starter *st)
-{
-	int32_t shared[IO_THREADS_MAX];
-	char text[STATS_CPUS_TEXT];
-	uint32_t count = 0;
-
-	for (unsigned t = 0; t < st->mode.io_threads; t++) {
-		int cpu = st->mode.io_cpu[t];
-
-		if (cpu_isolated(cpu))
-			st->mode.io_isolated |= 1u << t;
-		else
-			shared[count++] = cpu;
-	}
-	stats_cpus_text(text, shared, count);
-	if (count)
-		say(st->conf,
-		    "CPU%s %s %s not isolated: others interrupt %s (kernel option "
-		    "isolcpus=%s)",
-		    count > 1 ? "s" : "", text, count > 1 ? "are" : "is", count > 1 ? "them" : "it",
-		    text);
-}
 
 /* The mode before the bypass: the kernel's sockets serve. */
 static void first_mode(struct starter *st, uint64_t exec_ns)
@@ -142,51 +47,20 @@ static void idle_lightly(struct starter *st)
 		       strerror(-st->idle_fd));
 }
 
-/* What a child must not hold: above all the link, which shall die with the starter. */
-static void leave(void *arg)
-{
-	struct starter *st = arg;
-
-	steer_leave(&st->steer);
-	rungs_close(&st->rungs);
-	close(st->signal_fd);
-	if (st->worker.talk_fd >= 0)
-		close(st->worker.talk_fd);
-	if (st->stand_in.talk_fd >= 0)
-		close(st->stand_in.talk_fd);
-}
-
-static int start_child(struct starter *st, struct child *c)
-{
-	struct server_want want = {
-		.conf = st->conf,
-		.nic = &st->nic,
-		.mode = &st->mode,
-		.listeners = &st->listeners,
-		.log = *st->conf->access_log && c == &st->worker ? &st->log : NULL,
-		.secret = st->secret,
-		.jail = st->jail,
-		.stand_in = c == &st->stand_in,
-	};
-
-	return child_start(c, &want, leave, st);
-}
-
 static int start_sockets(struct starter *st, uint64_t exec_ns)
 {
 	int error = listeners_open(&st->listeners, st->conf);
 
 	if (!error)
-		error = choose_cpus(st);
+		error = starter_cpus(st);
 	if (error)
 		return error;
-	look_for_others(st);
 	first_mode(st, exec_ns);
 	idle_lightly(st);
 	if (getrandom(st->secret, sizeof st->secret, 0) != sizeof st->secret)
 		return refuse(st->conf, -EAGAIN, "no random numbers for the secret: %s",
 			      strerror(errno));
-	error = start_child(st, &st->worker);
+	error = kin_start(st, &st->worker, SERVER_WORKER);
 	st->mode.listening_ns = cpu_now_ns();
 	return error;
 }
@@ -213,7 +87,9 @@ static int start_bypass(struct starter *st)
 			say(st->conf, "no maps: saker-stat and bpftool have nothing to show");
 		return 0;
 	}
-	st->rungs = (struct rungs){ .conf = st->conf, .nic = &st->nic, .steer = &st->steer };
+	st->rungs.conf = st->conf;
+	st->rungs.nic = &st->nic;
+	st->rungs.steer = &st->steer;
 	error = rungs_check(st->conf, &st->nic);
 	if (error)
 		return error;
@@ -230,14 +106,13 @@ static int start_bypass(struct starter *st)
 
 /* --- 5: ready ------------------------------------------------------------------------------ */
 
-static void steer_on(struct starter *st, bool on)
+void starter_steer(struct starter *st, bool on)
 {
 	if (st->maps)
 		__atomic_store_n(&st->steer.b.live->ready, on, __ATOMIC_RELEASE);
 }
 
-/* What is in effect, for all who look. */
-static void publish_mode(struct starter *st)
+void starter_publish(struct starter *st)
 {
 	const struct rungs *r = &st->rungs;
 	struct mode *m = &st->mode;
@@ -254,42 +129,6 @@ static void publish_mode(struct starter *st)
 	*st->steer.b.mode = *m;
 }
 
-/* To a worker that is up: maps, and rings if there are any. Then steer. */
-static int engage(struct starter *st)
-{
-	struct steer *s = &st->steer;
-	int error;
-
-	if (!st->maps)
-		return 0;
-	publish_mode(st);
-	error = child_give_maps(&st->worker, &s->b.size, s->map_fd);
-	if (!error)
-		error = child_give_rings(&st->worker, &st->rungs, st->text);
-	if (error)
-		return refuse(st->conf, error, "the worker did not take what it was given: %s",
-			      strerror(-error));
-	/* Each thread turns its rings and its heartbeat beats. */
-	if (st->rungs.rings)
-		steer_on(st, true);
-	return 0;
-}
-
-/* "I/O CPU 2 (isolated)", "I/O CPUs 2,3, compute CPU 4" */
-static void cpus_text(char *text, size_t size, const struct mode *m)
-{
-	bool isolated = m->io_isolated == (1u << m->io_threads) - 1;
-	char cpus[STATS_CPUS_TEXT];
-	int n = snprintf(text, size, "I/O CPU%s %s%s", m->io_threads > 1 ? "s" : "",
-			 stats_cpus_text(cpus, m->io_cpu, m->io_threads),
-			 isolated ? " (isolated)" : "");
-
-	if (m->compute_cores)
-		snprintf(text + n, size - (size_t)n, ", compute CPU%s %s",
-			 m->compute_cores > 1 ? "s" : "",
-			 stats_cpus_text(cpus, m->compute_cpu, m->compute_cores));
-}
-
 static void say_ready(const struct starter *st)
 {
 	char address[INET6_ADDRSTRLEN] = "*", cpus[2 * STATS_CPUS_TEXT + 64];
@@ -300,139 +139,12 @@ static void say_ready(const struct starter *st)
 		inet_ntop(AF_INET6, st->conf->addr[0], address, sizeof address);
 	else if (st->nic.has_ip4)
 		inet_ntop(AF_INET, st->nic.ip4, address, sizeof address);
-	cpus_text(cpus, sizeof cpus, &st->mode);
+	starter_cpus_text(cpus, sizeof cpus, &st->mode);
 	fprintf(stderr,
 		"saker: ready: %s %s port %u, rung %s, %s, %u queue%s, %s, exec to ready %.1f ms\n",
 		st->conf->ifname, address, st->conf->port, stats_rung_name(st->mode.rung),
 		stats_copy_name(st->mode.copy), st->mode.queues, st->mode.queues == 1 ? "" : "s",
 		cpus, (double)(cpu_now_ns() - st->mode.started_ns) / NS_PER_MS);
-}
-
-/* --- the stand-in ---------------------------------------------------------------------------- */
-
-/* Since when the slowest thread has been silent; 0: none has begun. */
-static uint64_t oldest_beat(const struct starter *st)
-{
-	uint64_t oldest = UINT64_MAX;
-
-	for (unsigned t = 0; t < st->mode.io_threads; t++)
-		oldest = min_u64(oldest, __atomic_load_n(&st->steer.b.live->io[t].heartbeat_ns,
-							 __ATOMIC_RELAXED));
-	return oldest;
-}
-
-/* XDP lets new connections pass by the same rule: somebody must answer them. */
-static bool worker_absent(const struct starter *st, uint64_t now_ns)
-{
-	uint64_t stall_ns = st->conf->stall_ms * (uint64_t)NS_PER_MS;
-
-	if (!st->worker.pid)
-		return true;
-	return st->maps && st->worker.up && (int64_t)(now_ns - oldest_beat(st)) > (int64_t)stall_ns;
-}
-
-static void start_stand_in(struct starter *st)
-{
-	struct steer *s = &st->steer;
-	int error = start_child(st, &st->stand_in);
-
-	if (!error && st->maps)
-		error = child_give_maps(&st->stand_in, &s->b.size, s->map_fd);
-	if (!error && st->maps)
-		error = child_give_rings(&st->stand_in, NULL, st->text);
-	if (error)
-		return;
-	if (st->worker.pid)
-		say(st->conf,
-		    "the worker stands still (nothing for %u ms): a stand-in answers new "
-		    "connections, by the kernel's sockets",
-		    st->conf->stall_ms);
-	else
-		say(st->conf, "there is no worker: a stand-in answers, by the kernel's sockets");
-	notify_status(&st->notify, "a stand-in answers");
-}
-
-/* It is there while the worker is not; a little longer, lest they take turns. */
-static void watch_hearts(struct starter *st, uint64_t now_ns)
-{
-	bool absent = worker_absent(st, now_ns);
-
-	if (absent) {
-		st->healthy_ns = 0;
-		if (!st->stand_in.pid)
-			start_stand_in(st);
-		return;
-	}
-	if (!st->healthy_ns)
-		st->healthy_ns = now_ns;
-	if (!st->stand_in.pid || st->stand_in.draining ||
-	    now_ns - st->healthy_ns < STAND_IN_MS * (uint64_t)NS_PER_MS)
-		return;
-	say(st->conf, "the worker serves again: the stand-in finishes what it has");
-	notify_status(&st->notify, st->text);
-	child_drain(&st->stand_in);
-}
-
-/* --- deaths ------------------------------------------------------------------------------------ */
-
-static void worker_died(struct starter *st, int status, uint64_t now_ns)
-{
-	bool young = now_ns - st->worker.born_ns < CHILD_YOUNG_MS * (uint64_t)NS_PER_MS;
-	char text[CHILD_TEXT];
-
-	steer_on(st, false);
-	rungs_close(&st->rungs);
-	if (st->maps)
-		books_worker(&st->steer.b);
-	st->deaths = young ? st->deaths + 1 : 0;
-	st->again_ns = now_ns;
-	if (st->deaths)
-		st->again_ns += min_u64(CHILD_PAUSE_MS << min_u64(st->deaths - 1, 8),
-					CHILD_PAUSE_MAX_MS) *
-				NS_PER_MS;
-	refuse(st->conf, 0, "the worker died (%s): its connections are lost; %s",
-	       child_status_text(text, status),
-	       st->deaths ? "another one follows after a pause, since it was young" :
-			    "another one takes its place");
-}
-
-/* Its successor gets fresh sockets: whose frames were in the dead one's hands nobody
- * knows. */
-static void restart_worker(struct starter *st)
-{
-	int error = start_child(st, &st->worker);
-
-	st->again_ns = 0;
-	if (!error && st->rungs.rung != RUNG_none && rungs_again(&st->rungs))
-		say(st->conf, "the bypass cannot be opened again: the socket rung serves");
-	if (!error)
-		error = child_await_up(&st->worker, CHILD_UP_MS);
-	if (!error)
-		error = engage(st);
-	if (!error) {
-		child_steady(&st->worker);
-		say(st->conf, "a new worker serves: %s", st->text);
-		notify_status(&st->notify, st->text);
-		return;
-	}
-	rungs_close(&st->rungs);
-	child_end(&st->worker, 0);
-	st->again_ns = cpu_now_ns() + CHILD_PAUSE_MAX_MS * (uint64_t)NS_PER_MS;
-}
-
-static void bury(struct starter *st, uint64_t now_ns)
-{
-	char text[CHILD_TEXT];
-	int status;
-
-	if (child_gone(&st->worker, &status))
-		worker_died(st, status, now_ns);
-	if (!child_gone(&st->stand_in, &status))
-		return;
-	if (st->maps)
-		books_stand_in(&st->steer.b);
-	if (status)
-		refuse(st->conf, 0, "the stand-in died (%s)", child_status_text(text, status));
 }
 
 /* --- running, and the end -------------------------------------------------------------------- */
@@ -452,19 +164,6 @@ static void summarize(struct starter *st)
 		return;
 	view.program = steer_run(&st->steer);
 	stats_summarize(b->summary, &st->before, &view, cpu_now_ns());
-}
-
-/* When there is something to do, whatever happens before. */
-static uint64_t next_ns(const struct starter *st)
-{
-	uint64_t next = st->second_ns;
-
-	if (st->again_ns)
-		next = min_u64(next, st->again_ns);
-	if (st->maps && st->worker.pid && !st->stand_in.pid)
-		next = min_u64(next,
-			       oldest_beat(st) + st->conf->stall_ms * (uint64_t)NS_PER_MS + 1);
-	return next;
 }
 
 /* Wait for a signal, a word or the time; the signal, or 0. */
@@ -492,32 +191,11 @@ static bool is_end(int sig)
 	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
 }
 
-/* It was asked to: what is not well then is a fault of ours. */
-static void end_child(struct starter *st, struct child *c)
-{
-	char text[CHILD_TEXT];
-	int status = child_end(c, CHILD_END_MS);
-
-	if (!status)
-		return;
-	st->unwell = true;
-	refuse(st->conf, 0, "the %s did not end well (%s)",
-	       c == &st->worker ? "worker" : "stand-in", child_status_text(text, status));
-}
-
 static void look_after(struct starter *st)
 {
 	uint64_t now_ns = cpu_now_ns();
 
-	bury(st, now_ns);
-	if (st->again_ns && now_ns >= st->again_ns)
-		restart_worker(st);
-	watch_hearts(st, now_ns);
-	if (st->stand_in.drained) {
-		end_child(st, &st->stand_in);
-		if (st->maps)
-			books_stand_in(&st->steer.b);
-	}
+	kin_look_after(st, now_ns);
 	if (now_ns < st->second_ns)
 		return;
 	st->second_ns = now_ns + NS_PER_S;
@@ -527,13 +205,14 @@ static void look_after(struct starter *st)
 
 static void serve(struct starter *st)
 {
-	uint64_t end_ns = cpu_now_ns() + st->conf->for_s * (uint64_t)NS_PER_S;
 	int sig = 0;
 
 	do {
 		look_after(st);
-		sig = await(st, st->conf->for_s ? min_u64(next_ns(st), end_ns) : next_ns(st));
-	} while (!is_end(sig) && (!st->conf->for_s || cpu_now_ns() < end_ns));
+		sig = await(st, min_u64(min_u64(st->second_ns, st->end_ns), kin_next_ns(st)));
+		if (sig == SIGUSR2)
+			upgrade_start(st);
+	} while (!is_end(sig) && cpu_now_ns() < st->end_ns);
 	say(st->conf, "stopping (%s)", is_end(sig) ? sigabbrev_np(sig) : "--for is over");
 }
 
@@ -560,7 +239,7 @@ static void stop(struct starter *st)
 			say(st->conf, "asked again: stopping at once");
 			break;
 		}
-		bury(st, cpu_now_ns());
+		kin_bury(st, cpu_now_ns());
 		busy = (st->worker.pid && !st->worker.drained) ||
 		       (st->stand_in.pid && !st->stand_in.drained);
 	}
@@ -568,11 +247,10 @@ static void stop(struct starter *st)
 
 static void undo(struct starter *st)
 {
-	steer_on(st, false);
+	starter_steer(st, false);
 	if (st->maps)
 		steer_detach(&st->steer);
-	end_child(st, &st->worker);
-	end_child(st, &st->stand_in);
+	kin_end(st);
 	rungs_close(&st->rungs);
 	summarize(st);
 	set_state(st, STATE_stopped);
@@ -594,9 +272,30 @@ static int open_signals(struct starter *st)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	st->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return st->signal_fd < 0 ? refuse(st->conf, -errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int start(struct starter *st, uint64_t exec_ns)
+{
+	int error = start_sockets(st, exec_ns);
+
+	if (!error)
+		error = start_bypass(st);
+	if (!error)
+		error = child_await_up(&st->worker, CHILD_UP_MS);
+	if (!error)
+		error = kin_engage(st);
+	if (error)
+		return error;
+	st->end_ns = UINT64_MAX;
+	if (st->conf->for_s)
+		st->end_ns = cpu_now_ns() + st->conf->for_s * (uint64_t)NS_PER_S;
+	child_steady(&st->worker);
+	say_ready(st);
+	return 0;
 }
 
 static int run(struct starter *st, uint64_t exec_ns)
@@ -610,30 +309,25 @@ static int run(struct starter *st, uint64_t exec_ns)
 		error = logger_open(&st->log, st->conf->access_log);
 	if (error)
 		return 1;
-	error = start_sockets(st, exec_ns);
+	error = upgrade_resume(st);
 	if (!error)
-		error = start_bypass(st);
-	if (!error)
-		error = child_await_up(&st->worker, CHILD_UP_MS);
-	if (!error)
-		error = engage(st);
-	if (!error) {
-		child_steady(&st->worker);
-		say_ready(st);
+		error = start(st, exec_ns);
+	if (error >= 0) {
 		notify_ready(&st->notify, st->text);
 		serve(st);
 		stop(st);
 	}
 	undo(st);
-	return error || st->unwell ? 1 : 0;
+	return error < 0 || st->unwell ? 1 : 0;
 }
 
-int starter_run(const struct conf *conf, uint64_t exec_ns)
+int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns)
 {
 	/* Not in pages that are shared: a child lets go of its own copy. */
 	static struct starter st;
 
 	st.conf = conf;
+	st.argv = argv;
 	st.jail = (struct jail_want){
 		.uid = conf->user.uid,
 		.gid = conf->user.gid,

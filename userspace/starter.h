@@ -12,6 +12,7 @@
  *            a worker that died     its books are closed; another one, with fresh rings
  *            that dies young        the same, after a pause that grows
  *            that stands still      for --stall-ms, by its heartbeat: a stand-in answers
+ *            SIGUSR2                the binary that has our name now takes everything over
  *            a signal, or --for     drain; 5 ... 1 undone; a second signal: at once
  *
  *          A worker that was only stopped finds its connections as they were.
@@ -22,7 +23,8 @@
 
 #include "conf.h"
 
-/* Run until the end; the exit status of main. exec_ns: when main began. */
-int starter_run(const struct conf *conf, uint64_t exec_ns);
+/* Run until the end; the exit status of main. argv: for the binary that follows at an
+ * upgrade; exec_ns: when main began. */
+int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns);
 
 #endif

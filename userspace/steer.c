@@ -399,9 +399,8 @@ static int keep_maps(struct steer *s, const struct steer_bpf *skel, const struct
 
 /* --- open to close ------------------------------------------------------------------ */
 
-int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+static void blank(struct steer *s, const struct conf *conf)
 {
-	struct blocks_size size;
 	*s = (struct steer){ .ifname = conf->ifname,
 			     .ifindex = conf->ifindex,
 			     .prog_fd = -1,
@@ -411,7 +410,12 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 		s->map_fd[i] = -1;
 	if (!getenv("SAKER_BPF_LOG"))
 		libbpf_set_print(silent);
+}
 
+int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+{
+	struct blocks_size size;
+	blank(s, conf);
 	int error = choose_dir(s, conf);
 	if (!error)
 		error = check_alone(s);
@@ -442,6 +446,99 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 
 let_go:
 	steer_leave(s);
+	steer_bpf__destroy(skel);
+	return error;
+}
+
+/* --- from the binary before --------------------------------------------------------- */
+
+struct steer_legacy steer_bequeath(const struct steer *s)
+{
+	struct steer_legacy to = {
+		.size = s->b.size,
+		.link_fd = s->link_fd,
+		.pin_keep = (uint32_t)s->pin_keep,
+	};
+	memcpy(to.pin_dir, s->pin_dir, sizeof to.pin_dir);
+	return to;
+}
+
+static int pinned(const struct steer *s, const char *name)
+{
+	char path[CONF_PATH + 16];
+	snprintf(path, sizeof path, "%s/%s", s->pin_dir, name);
+	int fd = bpf_obj_get(path);
+	return fd < 0 ? refuse(s, -errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_legacy *from)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		BLOCK_LIST(X)
+#undef X
+	};
+	blank(s, conf);
+	s->link_fd = from->link_fd;
+	s->pin_keep = from->pin_keep;
+	memcpy(s->pin_dir, from->pin_dir, sizeof s->pin_dir);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		s->map_fd[i] = pinned(s, names[i]);
+		if (s->map_fd[i] < 0)
+			return s->map_fd[i];
+	}
+	s->xsks_fd = pinned(s, "xsks_map");
+	if (s->xsks_fd < 0)
+		return s->xsks_fd;
+	int error = blocks_map(&s->b, &from->size, s->map_fd);
+	return error ? refuse(s, error, "cannot map its counters: %s", strerror(-error)) : 0;
+}
+
+/* Each map of ours is the one that is pinned, if it is of the same shape. */
+static int reuse_maps(struct steer *s, struct steer_bpf *skel)
+{
+	for (size_t i = 0; i < array_size(map_names); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, map_names[i]);
+		struct bpf_map_info info = { .type = 0 };
+		__u32 size = sizeof info;
+		int fd = pinned(s, map_names[i]);
+		if (fd < 0)
+			return fd;
+		int error = bpf_obj_get_info_by_fd(fd, &info, &size);
+		if (!error && (info.type != bpf_map__type(map) ||
+			       info.value_size != bpf_map__value_size(map)))
+			error = refuse(s, -EINVAL, "the map %s has another shape in this version",
+				       map_names[i]);
+		if (!error)
+			error = bpf_map__reuse_fd(map, fd);
+		close(fd);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+{
+	struct steer_bpf *skel = steer_bpf__open();
+	struct steer_config config;
+	__u32 key = 0;
+	if (!skel)
+		return refuse_load(s, -errno);
+	tell(&config, conf, mac);
+	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
+	int error = reuse_maps(s, skel);
+	if (!error && steer_bpf__load(skel))
+		error = refuse_load(s, -errno);
+	if (!error && bpf_link_update(s->link_fd, bpf_program__fd(skel->progs.saker_steer), NULL))
+		error = refuse(s, -errno, "the program cannot be replaced: %s", strerror(errno));
+	if (!error)
+		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
+	if (!error) {
+		if (s->prog_fd >= 0)
+			close(s->prog_fd);
+		s->prog_fd = keep_fd(bpf_program__fd(skel->progs.saker_steer));
+	}
 	steer_bpf__destroy(skel);
 	return error;
 }

@@ -44,6 +44,23 @@ struct steer {
  * After an error *s needs no steer_close. */
 int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
 
+/* What goes along to the binary that follows at an upgrade; the pins stay. */
+struct steer_legacy {
+	struct blocks_size size;
+	int link_fd; /* -1: nothing is attached */
+	uint32_t pin_keep;
+	char pin_dir[CONF_PATH];
+};
+struct steer_legacy steer_bequeath(const struct steer *s);
+
+/* In the place of steer_open: its maps, and its program until steer_renew. Takes the
+ * link's descriptor. */
+int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_legacy *from);
+
+/* Load this build's program with the maps that are there, and put it on the link in one
+ * step. After an error, which is reported, the one before goes on. */
+int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
+
 /* In native mode (driver) or generic mode (skb). -EOPNOTSUPP, -EINVAL, -ERANGE:
  * the driver does not take it like this; generic mode may still do. */
 int steer_attach(struct steer *s, bool native);

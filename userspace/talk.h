@@ -24,10 +24,16 @@
 	X(rings)  /* struct talk_rings, two descriptors a ring; none: give yours up */ \
 	X(steady) /* the start is over: measure your cores */ \
 	X(drain)  /* no new connections, finish, then tell drained */ \
+	X(depart) /* stop as you are; one descriptor: where to leave the state (handover.h) */ \
+	X(heir)   /* the same descriptor: go on from there */ \
 	/* the child tells */ \
 	X(up)      /* the port is answered */ \
 	X(taken)   /* maps or rings, or they were given up */ \
-	X(drained) /* all connections are over */
+	X(drained) /* all connections are over */ \
+	/* the departing one tells */ \
+	X(left)   /* number: 0, all is in the handover; or an errno */ \
+	X(socks)  /* struct talk_socks, their descriptors: the starter passes them on */ \
+	X(parted) /* that was all, it ends */
 enum talk_word {
 #define X(name) TALK_##name,
 	TALK_LIST(X)
@@ -47,10 +53,17 @@ struct talk {
 
 struct talk_rings {
 	uint32_t rings;
+	uint32_t resume;          /* their state is in the handover; else they are fresh */
 	char text[ABI_MODE_TEXT]; /* the mode with them, for /healthz */
 	struct ring_gift gift[QUEUES_MAX];
 };
 _Static_assert(sizeof(struct talk_rings) <= TALK_BYTES && 2 * QUEUES_MAX <= TALK_FDS, "it fits");
+
+/* Connections of the kernel's, by their ids in the worker of a thread. */
+struct talk_socks {
+	uint32_t thread;
+	uint16_t id[TALK_FDS];
+};
 
 /* A pair of ends, close-on-exec. */
 int talk_pair(int end[2]);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include "calibrate.h"
 #include "cpu.h"
+#include "image.h"
+#include "say.h"
 #include "stats.h"
 #include "threads.h"
 
@@ -47,8 +49,7 @@ static struct worker_params params_of(const struct conf *c, const struct nic *ni
 	};
 }
 
-static int make_worker(const struct threads *th, struct thread *one, struct worker_params p,
-		       const char *text)
+static int make_worker(const struct threads *th, struct thread *one, struct worker_params p)
 {
 	bool locked;
 	void *memory;
@@ -74,7 +75,6 @@ static int make_worker(const struct threads *th, struct thread *one, struct work
 		return error;
 	}
 	one->io.worker = worker_init(memory, &p, cpu_now_ns());
-	worker_set_mode(one->io.worker, text);
 	return 0;
 }
 
@@ -142,21 +142,27 @@ static void set_up(struct threads *th, unsigned t, const struct mode *mode)
 	th->all[t] = &one->io;
 }
 
-int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
-		  const char *text, const uint8_t secret[16])
+int threads_prepare(struct threads *th, const struct mode *mode, const struct nic *nic,
+		    const uint8_t secret[16])
 {
 	struct worker_params p = params_of(th->conf, nic);
 	int error = 0;
 
 	memcpy(p.secret, secret, sizeof p.secret);
 	for (unsigned t = 0; t < th->count && !error; t++) {
-		struct thread *one = &th->one[t];
-
 		set_up(th, t, mode);
-		error = make_worker(th, one, p, text);
-		if (error)
-			break;
-		early_metrics(th, one);
+		error = make_worker(th, &th->one[t], p);
+	}
+	return error;
+}
+
+int threads_run(struct threads *th, const char *text)
+{
+	int error = 0;
+
+	for (unsigned t = 0; t < th->count && !error; t++) {
+		worker_set_mode(th->one[t].io.worker, text);
+		early_metrics(th, &th->one[t]);
 		error = make_crew(th, t);
 	}
 	/* Each one looks at all. */
@@ -165,6 +171,46 @@ int threads_start(struct threads *th, const struct mode *mode, const struct nic 
 		th->running += !error;
 	}
 	return error;
+}
+
+/* --- to another process, and from one --------------------------------------------------- */
+
+int threads_save(struct threads *th, struct handover *to, size_t room)
+{
+	uint64_t now_ns = cpu_now_ns();
+
+	for (unsigned t = 0; t < th->count; t++) {
+		to->len[t] = worker_save(th->one[t].io.worker, handover_image(to, t, room), room,
+					 now_ns);
+		if (!to->len[t])
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+int threads_load(struct threads *th, struct handover *from, size_t room)
+{
+	uint64_t now_ns = cpu_now_ns();
+
+	for (unsigned t = 0; t < th->count; t++) {
+		enum image_fault why = IMAGE_short;
+
+		if (from->len[t] <= room)
+			why = worker_load(th->one[t].io.worker, handover_image(from, t, room),
+					  from->len[t], now_ns);
+		if (why != IMAGE_none)
+			return refuse(th->conf, -EINVAL, "the state of the worker before: %s",
+				      image_fault_text(why));
+	}
+	return 0;
+}
+
+size_t threads_room(const struct conf *conf, const struct nic *nic)
+{
+	struct worker_params p = params_of(conf, nic);
+
+	/* What is written is what lies there, with a few words around each record. */
+	return 2 * worker_footprint(&p) + (1u << 20);
 }
 
 /* What stays the same whatever rings there are. */
@@ -239,6 +285,11 @@ int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const c
 		b->text = text;
 		iothread_give(&one->io, b);
 	}
+	return th->running ? await_taken(th) : 0;
+}
+
+int threads_took(const struct threads *th)
+{
 	return await_taken(th);
 }
 

@@ -5,8 +5,8 @@
  * Place    The server's: it opens them first and closes them last. What one
  *          thread does is in iothread.h.
  * Model    open: each thread's view of the kernel's sockets, which share the port.
- *          start: its worker, on its CPU, and its share of the compute cores; the
- *          port answers from here on.
+ *          prepare: its worker. run: on its CPU, with its share of the compute
+ *          cores; the port answers from here on.
  *          maps, rings: its blocks in the maps, once; its rings, as often as there are
  *          others.
  *          All have the same settings and the same cookie secret, and nothing
@@ -23,6 +23,7 @@
 #include "blocks.h"
 #include "conf.h"
 #include "crew.h"
+#include "handover.h"
 #include "iothread.h"
 #include "listener.h"
 #include "logger.h"
@@ -61,16 +62,29 @@ struct threads {
 int threads_open(struct threads *th, const struct conf *conf, const struct listeners *l,
 		 bool stand_in);
 
-/* On the CPUs of mode. text: the mode, for /healthz; it stays where it is. */
-int threads_start(struct threads *th, const struct mode *mode, const struct nic *nic,
-		  const char *text, const uint8_t secret[16]);
+/* A worker for each, on the CPUs of mode; nothing runs yet. */
+int threads_prepare(struct threads *th, const struct mode *mode, const struct nic *nic,
+		    const uint8_t secret[16]);
+
+/* Compute cores and I/O threads: the port is answered. text: the mode, for /healthz; it
+ * stays where it is. */
+int threads_run(struct threads *th, const char *text);
+
+/* Behind threads_stop, and between prepare and run: leave all connections to another
+ * process, or go on from there (handover.h, with room bytes for each image). */
+int threads_save(struct threads *th, struct handover *to, size_t room);
+int threads_load(struct threads *th, struct handover *from, size_t room);
+/* So many are enough with these settings. */
+size_t threads_room(const struct conf *conf, const struct nic *nic);
 
 /* Each one's share of the maps, before the first rings. */
 void threads_maps(struct threads *th, struct blocks *blocks);
 
 /* Each one's share of the rings, which may be none, and the mode with them. They have
- * taken them, and let go of those before, when it returns 0; -ETIMEDOUT: not yet. */
+ * taken them, and let go of those before, when it returns 0; -ETIMEDOUT: not yet.
+ * Before threads_run it does not wait: then threads_took does, behind it. */
 int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const char *text);
+int threads_took(const struct threads *th);
 
 /* The start is over: they may measure their cores, while nobody is served. */
 void threads_calibrate(struct threads *th);

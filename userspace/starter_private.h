@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * starter_private.h - what the starter has, for starter*.c
+ *
+ * Model    A file a noun: starter (up, running, down), starter_cpus (where threads
+ *          run), starter_kin (the children: started, given, buried, replaced),
+ *          starter_upgrade (to a new binary, and on from an old one).
+ */
+#ifndef STARTER_PRIVATE_H
+#define STARTER_PRIVATE_H
+
+#include "child.h"
+#include "conf.h"
+#include "logger.h"
+#include "nic.h"
+#include "notify.h"
+#include "rungs.h"
+#include "starter.h"
+#include "stats.h"
+#include "steer.h"
+
+/* Everything that outlives a function; most of it is never touched. */
+struct starter {
+	const struct conf *conf;
+	char **argv;
+	struct nic nic;
+	struct listeners listeners;
+	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
+	struct logger log;
+	struct jail_want jail;
+	struct notify notify;
+	int idle_fd; /* cpu_idle_lightly; negative: no */
+	int signal_fd;
+	bool maps; /* steer is open */
+	struct steer steer;
+	struct rungs rungs;
+	struct mode mode; /* what the map will say */
+	char text[ABI_MODE_TEXT];
+	struct stats_before before;
+	struct child worker, stand_in;
+	bool unwell;         /* one of them did not end as it should */
+	uint64_t end_ns;     /* --for; UINT64_MAX: none */
+	uint64_t second_ns;  /* when the summary is due */
+	uint64_t healthy_ns; /* since when every heart beats */
+	uint64_t again_ns;   /* when there is to be another worker; 0: there is one */
+	unsigned deaths;     /* of workers that lived for less than CHILD_YOUNG_MS, in a row */
+};
+
+/* --- starter_cpus.c --- */
+/* Where the threads shall run: into the mode. 0 or -errno, reported. */
+int starter_cpus(struct starter *st);
+/* "I/O CPU 2 (isolated)", "I/O CPUs 2,3, compute CPU 4" */
+void starter_cpus_text(char *text, size_t size, const struct mode *m);
+
+/* --- starter_kin.c --- */
+int kin_start(struct starter *st, struct child *c, enum server_kind kind);
+/* To a worker that is up: maps, and rings if there are any. Then steer. */
+int kin_engage(struct starter *st);
+/* The dead are buried and replaced, a stand-in comes and goes. */
+void kin_look_after(struct starter *st, uint64_t now_ns);
+void kin_bury(struct starter *st, uint64_t now_ns);
+/* When that is due next, whatever happens before; UINT64_MAX: never. */
+uint64_t kin_next_ns(const struct starter *st);
+void kin_end(struct starter *st);
+
+/* Frames are redirected, or passed. */
+void starter_steer(struct starter *st, bool on);
+/* What is in effect, for all who look. */
+void starter_publish(struct starter *st);
+
+/* --- starter_upgrade.c --- */
+/* SIGUSR2: to the binary that now has our name, if it takes what we have. Comes back
+ * only if not; that is said. */
+void upgrade_start(struct starter *st);
+/* Are we that binary? 1: everything is ours now, and a worker serves; 0: no; -errno. */
+int upgrade_resume(struct starter *st);
+
+#endif
