@@ -19,7 +19,7 @@
 #   B=stats            what recording costs, and a reader 10 times a second
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
-# make fuzz T=http     run one fuzzer (http, pkt, tcp, worker) for TIME=60 seconds
+# make fuzz T=http     run one fuzzer (http, image, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
 # make transcripts     docs/transcripts: what bpftool and saker-stat print (root)

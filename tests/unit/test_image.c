@@ -4,23 +4,7 @@
  * where it was. What does not fit is refused by name; and an image that is cut short or
  * has any byte changed is refused, or loaded and still a worker.
  */
-#include "image.h"
-#include "reborn.h"
-#include "tcp_private.h"
-#include "worker_rig.h"
-#include "accesslog.h"
-
-static void *memory;
-
-/* The rig's worker, in memory that is ours to give up. */
-static void begin_with(struct worker_params p)
-{
-	start_with(p);
-	free(memory);
-	memory = calloc(1, worker_footprint(&p) + 64);
-	must(memory);
-	w = worker_init((void *)round_up((uintptr_t)memory, 64), &p, now);
-}
+#include "image_rig.h"
 
 static void begin(void)
 {
@@ -421,76 +405,6 @@ static void test_other_params(void)
 }
 
 /* --- any byte may be wrong ------------------------------------------------------------------ */
-
-/* A bit of everything. */
-static struct worker_params begin_rich(void)
-{
-	static _Alignas(64) uint8_t records[8 * sizeof(struct accesslog_record)];
-	static struct spsc log;
-	struct worker_params p = usual;
-	uint32_t ack;
-
-	p.max_conns = 6;
-	p.max_socks = 10;
-	p.max_body = 3000;
-	p.lanes = 1;
-	p.slice_us = 1;
-	p.log = &log;
-	spsc_init(&log, records, 8, sizeof records / 8);
-	begin_with(p);
-	ack = connect_port(1000);
-	frame(1000, WIRE_ACK | WIRE_PSH, 1001, ack,
-	      "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-	frame(1000, WIRE_ACK | WIRE_FIN, 1057, last.seq + pkt_span(&last), "");
-	ack = connect_port(1001);
-	frame(1001, WIRE_ACK, 1001, ack, GET(5));
-	frame(1001, WIRE_ACK, 1101, ack, "past");
-	frame(1001, WIRE_ACK | WIRE_FIN, 1201, ack, "two gaps");
-	ack = connect_port(1002);
-	frame(1002, WIRE_ACK, 1001, ack, GET(100000000));
-	connect_port(1003);
-	open_and_send("GET /he");
-	open_and_send("POST /compute HTTP/1.1\r\nHost: a\r\nContent-Length: 2500\r\n\r\n{");
-	open_and_send(
-		"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe");
-	open_and_send(GET(100000000));
-	open_and_send(GET(99999));
-	open_and_send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-	open_and_send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
-	open_and_send("OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-	turn();
-	open_and_send(GET(99998));
-	return p;
-}
-
-/* Whatever it is now: it must keep to itself. */
-static void live_on(void)
-{
-	uint8_t bytes[2048];
-	bool answer;
-
-	worker_check(w);
-	for (unsigned i = 0; i < 12; i++) {
-		uint64_t steps_ns[] = { 0, 50 * NS_PER_US, 300 * NS_PER_MS, 5ull * NS_PER_S };
-		uint16_t id;
-
-		now += steps_ns[i % array_size(steps_ns)];
-		worker_admit(w, now);
-		worker_compute(w, now);
-		worker_answer(w, now);
-		for (unsigned k = 0; k < 100; k++)
-			if (!worker_emit(w, bytes, sizeof bytes, now, &answer))
-				break;
-		while ((id = worker_ready(w)) != WORKER_NONE)
-			worker_sent(w, id, worker_out(w, id)->len, now);
-		frame((uint16_t)(1001 + i % 3), WIRE_ACK, 1001, last.seq, GET(1));
-		worker_check(w);
-	}
-	for (uint16_t id; (id = worker_sock_after(w, WORKER_NONE)) != WORKER_NONE;)
-		worker_gone(w, id);
-	worker_drain(w, now);
-	worker_check(w);
-}
 
 static void test_flips(void)
 {

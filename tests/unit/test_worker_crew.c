@@ -7,12 +7,16 @@ enum { CORES = 2, LANES = 4 };
 static struct hop *hop[CORES];
 static int64_t behind; /* the cores' clock */
 
-static void start_crew(void)
+static void start_lanes(void)
 {
 	struct worker_params p = usual;
 
 	p.lanes = LANES;
 	start_with(p);
+}
+
+static void hire_crew(void)
+{
 	for (unsigned i = 0; i < CORES; i++) {
 		free(hop[i]);
 		hop[i] = aligned_alloc(hop_align(), round_up(hop_footprint(), hop_align()));
@@ -21,6 +25,12 @@ static void start_crew(void)
 	}
 	worker_crew(w, hop, CORES);
 	behind = 0;
+}
+
+static void start_crew(void)
+{
+	start_lanes();
+	hire_crew();
 }
 
 /* A turn of everybody. */
@@ -71,6 +81,36 @@ static void test_answers(void)
 	turn_crew();
 	ok(says(heard(id[0]), "200 OK"), "a tiny job is done here, in one turn");
 	is(in_flight(), 0, "it never left");
+}
+
+/* Another process has another crew, which has it all to do. */
+static void test_image(void)
+{
+	static uint8_t image[100000];
+	uint16_t id[CORES * LANES + 1];
+	unsigned right = 0;
+	char expected[64];
+	size_t len;
+
+	start_crew();
+	for (unsigned i = 0; i <= CORES * LANES; i++)
+		id[i] = open_and_send(GET(100000));
+	turn_crew();
+	is(in_flight(), CORES * LANES, "every lane of the crew has a job");
+	len = worker_save(w, image, sizeof image, now);
+	start_lanes();
+	is(worker_load(w, image, len, now), IMAGE_none, "the worker goes on elsewhere");
+	hire_crew();
+	turn_crew();
+	is(in_flight(), CORES * LANES, "every lane of another crew has one");
+	is(lane_busy(worker_lane(w)), 0, "and none is done by us");
+	for (int i = 0; i < 30; i++)
+		turn_crew();
+	snprintf(expected, sizeof expected, "\"hash\":\"0x%08x\"",
+		 (unsigned)lane_plain(LANE_FNV1A32, lane_alg_seed(LANE_FNV1A32), 100000));
+	for (unsigned i = 0; i <= CORES * LANES; i++)
+		right += says(heard(id[i]), expected);
+	is(right, CORES * LANES + 1, "all are answered, right, once, and so is who waited");
 }
 
 static void test_gone(void)
@@ -149,6 +189,7 @@ static void test_clock(void)
 int main(void)
 {
 	test_answers();
+	test_image();
 	test_gone();
 	test_full();
 	test_waits();
