@@ -76,6 +76,12 @@ const uint8_t *image_pass(struct image *m, size_t n);
  * compiler, whatever it does with it. */
 bool image_bools(const void *record, const uint16_t *offsets, unsigned n);
 
+/* A deadline that was read. None of ours is further away: time-outs are 32 bits of ms. */
+static inline uint64_t image_deadline(uint64_t at_ns, uint64_t now_ns)
+{
+	return min_u64(at_ns, now_ns + UINT32_MAX * (uint64_t)NS_PER_MS);
+}
+
 const char *image_fault_name(enum image_fault fault); /* "short" */
 const char *image_fault_text(enum image_fault fault);
 

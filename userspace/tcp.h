@@ -157,8 +157,8 @@ bool tcp_output(struct tcp *t, uint64_t now_ns, struct pkt_seg *seg, uint16_t *s
 bool tcp_due(const struct tcp *t);
 
 /* To an image, and from one into a table right from tcp_init, perhaps of another process:
- * all but max_conns, MSS and window, which are the table's own. False: m says why; the
- * table is no table then. */
+ * all but the tallies, and max_conns, MSS and window, which are the table's own. False: m
+ * says why; the table is no table then. */
 struct image;
 void tcp_save(const struct tcp *t, struct image *m, uint64_t now_ns);
 bool tcp_load(struct tcp *t, struct image *m, uint64_t now_ns);

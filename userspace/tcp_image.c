@@ -160,7 +160,7 @@ static bool conn_fits(const struct conn *c, uint32_t out_len)
 /* --- loading ----------------------------------------------------------------------------- */
 
 /* What depends on where we are now: places in lists, pointers, and the MTU. */
-static void settle(const struct tcp *t, struct conn *c)
+static void settle(const struct tcp *t, struct conn *c, uint64_t now_ns)
 {
 	uint32_t ours = pkt_is_ip4(&c->flow) ? t->p.mss4 : t->p.mss6;
 
@@ -169,9 +169,12 @@ static void settle(const struct tcp *t, struct conn *c)
 	c->mss = (uint16_t)min_u64(c->mss, ours - (c->has_ts ? 12 : 0));
 	c->cwnd = (uint32_t)min_u64(c->cwnd, CWND_MOST);
 	c->room = (uint32_t)min_u64(c->room, t->p.window);
+	c->at_rtx_ns = image_deadline(c->at_rtx_ns, now_ns);
+	c->at_ack_ns = image_deadline(c->at_ack_ns, now_ns);
+	c->at_end_ns = image_deadline(c->at_end_ns, now_ns);
 }
 
-static bool load_conn(struct tcp *t, struct image *m)
+static bool load_conn(struct tcp *t, struct image *m, uint64_t now_ns)
 {
 	uint32_t slot = image_take_u32(m), len;
 	const uint8_t *bytes;
@@ -189,7 +192,7 @@ static bool load_conn(struct tcp *t, struct image *m)
 		return image_refuse(m, IMAGE_broken);
 	if (len && !buf_append(t->p.pool, &t->p.out[slot], bytes, len))
 		return image_refuse(m, IMAGE_buffers);
-	settle(t, &c);
+	settle(t, &c, now_ns);
 	bucket = &t->bucket[tcp_hash(t, &c.flow) & t->bucket_mask];
 	c.hash_next = *bucket;
 	*bucket = (uint16_t)slot;
@@ -283,7 +286,7 @@ bool tcp_load(struct tcp *t, struct image *m, uint64_t now_ns)
 	t->refusing = image_take_u32(m);
 	t->stubs_first = image_take_u32(m);
 	for (uint32_t n = image_take_u32(m); n && !m->fault; n--)
-		load_conn(t, m);
+		load_conn(t, m, now_ns);
 	free_the_rest(t);
 	return !m->fault && load_due(t, m) && load_timewait(t, m, now_ns) && load_early(t, m) &&
 	       load_stubs(t, m);

@@ -177,10 +177,9 @@ size_t worker_image_room(const struct worker *w, uint64_t now_ns);
 size_t worker_save(const struct worker *w, void *image, size_t room, uint64_t now_ns);
 /* Go on from an image, right behind worker_init and before anything else is set. Slots and
  * ids stay, those of sockets too if max_conns does (else they move by the difference), and
- * so do deadlines: the clock is one for all processes. The secret is the image's, counters
- * and histograms are written to the blocks of the params. Lanes may differ: a job that was
- * in one is computed anew from its start, before those who wait; with fewer lanes it may be
- * told that it takes too long. The MTU may be smaller.
+ * so do deadlines: the clock is one for all processes. The secret is the image's. Lanes may
+ * differ: a job that was in one is computed anew from its start, before those who wait; with
+ * fewer lanes it may be told that it takes too long. The MTU may be smaller.
  * Then give each id of worker_sock_after its descriptor, or call worker_gone for it;
  * worker_ready names all of them once. Any other result than IMAGE_none says why not, and
  * the worker is as worker_init made it. */

@@ -330,7 +330,7 @@ static void settle(struct worker *w, uint16_t id)
 	}
 }
 
-static bool load_session(struct worker *w, const struct header *h, struct image *m)
+static bool load_session(struct worker *w, const struct header *h, struct image *m, uint64_t now_ns)
 {
 	uint16_t id = load_id(w, h, m);
 	struct session s;
@@ -351,7 +351,7 @@ static bool load_session(struct worker *w, const struct header *h, struct image 
 			       !image_take(m, &w->peer[id - w->p.max_conns], sizeof w->peer[0])))
 		return false;
 	w->session[id] = s;
-	wheel_set(&w->wheel, id, at_ns);
+	wheel_set(&w->wheel, id, image_deadline(at_ns, now_ns));
 	settle(w, id);
 	return load_note(w, id, h, m);
 }
@@ -376,10 +376,11 @@ static bool load_line(struct worker *w, enum session_line which, const struct he
 	return !m->fault;
 }
 
-static bool load_sessions(struct worker *w, const struct header *h, struct image *m)
+static bool load_sessions(struct worker *w, const struct header *h, struct image *m,
+			  uint64_t now_ns)
 {
 	for (uint32_t n = h->sessions; n && !m->fault; n--)
-		load_session(w, h, m);
+		load_session(w, h, m, now_ns);
 	for (unsigned i = 0; i < array_size(lines_kept) && !m->fault; i++)
 		load_line(w, lines_kept[i], h, m);
 	for (unsigned id = 0; id < w->sessions && !m->fault; id++) {
@@ -414,8 +415,8 @@ static bool load(struct worker *w, struct image *m, uint64_t now_ns)
 {
 	struct header h;
 
-	if (!load_header(w, m, &h) || !tcp_load(w->tcp, m, now_ns) || !load_sessions(w, &h, m) ||
-	    !load_end(m))
+	if (!load_header(w, m, &h) || !tcp_load(w->tcp, m, now_ns) ||
+	    !load_sessions(w, &h, m, now_ns) || !load_end(m))
 		return false;
 	load_tops(w, &h);
 	free_socks(w);
