@@ -70,7 +70,7 @@ PURE := buf spsc siphash cache wheel image \
         session jobs answer note worker worker_image describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk \
+EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk netev \
         stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
         starter starter_cpus starter_kin starter_upgrade main
@@ -172,6 +172,7 @@ $(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(edge-libs)
 
 $B/test_crew $B/test_logger: $B/cpu.o
+$B/test_netev: $B/nic.o
 $B/test_ring_setup: $B/ring.o
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 

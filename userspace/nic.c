@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -8,26 +7,19 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "limits.h"
 #include "nic.h"
 #include "wire.h"
 
-/* Entries rx-0, rx-1 ... : the real_num_rx_queues of the device. */
-static unsigned count_rx_queues(const char *ifname)
+/* Entries rx-0, rx-1 ... without a gap: the real_num_rx_queues of the device. */
+unsigned nic_rx_queues(const char *ifname)
 {
 	char path[64];
-	struct dirent *entry;
 	unsigned n = 0;
-	DIR *dir;
 
-	snprintf(path, sizeof path, "/sys/class/net/%s/queues", ifname);
-	dir = opendir(path);
-	if (!dir)
-		return 1; /* no sysfs here: every device has one */
-	while ((entry = readdir(dir)))
-		n += !strncmp(entry->d_name, "rx-", 3);
-	closedir(dir);
-	return n ? n : 1;
+	do
+		snprintf(path, sizeof path, "/sys/class/net/%s/queues/rx-%u", ifname, n);
+	while (access(path, F_OK) == 0 && ++n);
+	return n ? n : 1; /* no sysfs here: every device has one */
 }
 
 static int ask(int fd, struct nic *nic, const char *ifname)
@@ -64,7 +56,7 @@ int nic_ask(struct nic *nic, const char *ifname)
 	if (error)
 		fprintf(stderr, "saker: %s: cannot read the interface: %s\n", ifname,
 			strerror(-error));
-	nic->rx_queues = count_rx_queues(ifname);
+	nic->rx_queues = nic_rx_queues(ifname);
 	return error;
 }
 

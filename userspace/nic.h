@@ -9,6 +9,12 @@
 #define NIC_H
 
 #include "base.h"
+#include "limits.h"
+
+enum {
+	NIC_MTU_MIN = 576,             /* RFC 791: what every host takes; less is crumbs */
+	NIC_MTU_MAX = FRAME_ROOM - 18, /* in a chunk, with Ethernet header and one tag */
+};
 
 struct nic {
 	uint8_t mac[6];
@@ -20,6 +26,15 @@ struct nic {
 };
 
 int nic_ask(struct nic *nic, const char *ifname);
+
+/* The queues in use now, 1 where nobody says. Asks the kernel anew, a call a queue. */
+unsigned nic_rx_queues(const char *ifname);
+
+/* May the bypass serve with it? */
+static inline bool nic_mtu_fits(unsigned mtu)
+{
+	return mtu >= NIC_MTU_MIN && mtu <= NIC_MTU_MAX;
+}
 
 /* A frame that proves by its completion that we can send, and disturbs nobody:
  * an ARP probe for our own address (RFC 5227 1.1: sender address 0), or, without
