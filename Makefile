@@ -63,7 +63,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
             -idirafter /usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
-PURE := buf spsc siphash cache wheel image \
+PURE := buf spsc siphash cache wheel image watch \
         pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm tcp_image \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \

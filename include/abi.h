@@ -79,6 +79,10 @@ struct steer_beat {
 struct steer_live {
 	/* written by the starter */
 	uint64_t ready; /* 1: redirect; 0: pass */
+	uint64_t held;  /* 1: no carrier, or set down: the watchdog waits */
+	/* frames that the card counts as sent, and when it was asked; 0: not yet. The time
+	 * is stored last. */
+	uint64_t nic_sent, nic_ns;
 	/* written by the I/O threads; a frame goes by that of its queue. The last one is the
 	 * stand-in's, which has no queue. */
 	struct steer_beat io[IO_THREADS_MAX + 1];
@@ -188,6 +192,11 @@ struct mode {
 	X(tx_kick_retries, "kicks that the kernel put off (EAGAIN, EBUSY, ENOBUFS)") \
 	X(tx_stalls, \
 	  "times that the card sent nothing for a second: new connections went to the kernel") \
+	/* watchdog: what was tried when a ring stood still, in this order (watch.h) */ \
+	X(watch_kicks, "times that sending stood still, and the kernel was woken") \
+	X(watch_refills, "times that receiving stood still, and the kernel was woken") \
+	X(watch_rebinds, "and it did not help: times that new sockets were asked for") \
+	X(watch_rungs, "and they did not help: times that the next rung was asked for") \
 	X(tx_no_frame, "turns in which an answer waited for a free frame") \
 	/* what the kernel says of the AF_XDP sockets (XDP_STATISTICS), each 50 ms */ \
 	X(rx_ring_full, "redirected frames lost: the RX ring was full, we looked too late") \

@@ -224,6 +224,27 @@ enum {
 	TRACE_LEASE_MS = 1000,
 };
 
+/* --- watchdog --------------------------------------------------------------- */
+enum {
+	/* No progress for so long in spite of demand: the first remedy. A veth completes in
+	 * 0.1 ms, a card at 100 Mbit/s empties a TX ring of 128 full frames in 16. */
+	WATCH_STILL_MS = 250,
+	/* So many frames that should have come and did not: one or two may have been lost on
+	 * the way with nobody counting (an interface that goes down). */
+	WATCH_LEAST = 3,
+	/* Some drivers read the counters of their cards every 2 s only (igb); the starter asks
+	 * the card once a second. */
+	WATCH_NIC_STILL_MS = 5000,
+	WATCH_STEP_MS = 750,      /* for a kick or a refill to show */
+	WATCH_NIC_STEP_MS = 3000, /* the same in the card's count */
+	WATCH_REBIND_MS = 3000,   /* for the starter to bind anew; EBUSY is tried for 50 ms */
+	WATCH_RETRY_MS = 10000,   /* after the last step: begin again, if nobody acted */
+	/* The same part again within so long: what was tried did not help. */
+	WATCH_RELAPSE_MS = 30000,
+	/* Two looks further apart than this: the thread did not run; they are 50 ms apart. */
+	WATCH_GAP_MS = 200,
+};
+
 /* --- steering ------------------------------------------------------------- */
 enum {
 	STEER_ADDRS_MAX = 8,
@@ -237,7 +258,7 @@ enum {
 	 * a multiple of the page, and arm64 has pages of 4, 16 and 64 KiB. */
 	ICMP_RING_BYTES = 64 * 1024,
 	/* Frames are given to the card and none comes back for so long: it does not
-	 * send any more (failure modes 4 and 5). */
+	 * send any more (failure modes 4 and 5): WATCH_STILL_MS + WATCH_STEP_MS. */
 	TX_STALL_MS = 1000,
 	TEST_SEND_MS = 50, /* completion of the test send; veth: under 0.1 ms */
 };

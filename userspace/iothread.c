@@ -70,28 +70,99 @@ static void publish_tx(struct iothread *io)
 	enum abi_proof tx = PROOF_proven;
 
 	for (unsigned t = 0; t < io->of; t++)
-		if (iothread_stuck(io->all[t]))
+		if (atomic_load_explicit(&io->all[t]->tx_stuck, memory_order_relaxed)) /* E */
 			tx = PROOF_unproven;
 	if (__atomic_load_n(&io->now.mode->tx, __ATOMIC_RELAXED) != tx)
 		__atomic_store_n(&io->now.mode->tx, tx, __ATOMIC_RELAXED);
 }
 
-/* A card that has stopped sending is no way to answer: without our heartbeat new
- * connections go to the kernel, until completions come again. */
-static void watch_tx(struct iothread *io, uint64_t now_ns)
+/* What XDP has redirected, and what has become of it: of all queues, since XDP does not
+ * count by queue. */
+static void read_all(const struct iothread *io, struct watch_reading *r)
 {
-	uint64_t completed = io->now.stats->tx_completed;
-	bool stuck;
+	const struct metrics_source *all = &io->now.metrics;
 
-	if (!io->now.ring[0].in_flight || completed != io->tx_completed) {
-		io->tx_completed = completed;
-		io->tx_ns = now_ns;
+	for (uint32_t b = 0; b < all->counter_blocks; b++) {
+		const struct stats_block *s = &all->counters[b];
+
+		r->redirected += s->xdp_redirected;
+		r->received += s->rx_frames + s->rx_ring_full + s->rx_dropped + s->rx_abandoned;
 	}
-	stuck = now_ns - io->tx_ns > TX_STALL_MS * (uint64_t)NS_PER_MS;
+}
+
+static void read_ring(const struct iothread *io, const struct ring *ring, struct watch_reading *r)
+{
+	const struct ring_block *queue = &io->now.queues[ring->queue];
+	const struct steer_live *live = io->now.hearts;
+
+	r->hold = __atomic_load_n(&live->held, __ATOMIC_RELAXED);
+	r->ring_received = ring->rx.cached_cons;
+	/* a zero-copy driver looks at an empty fill ring as a matter of course */
+	r->fill_lacked = ring->zero_copy ? 0 : queue->rx_fill_empty;
+	r->completed = r->in_flight = r->nic_sent = r->nic_ns = 0;
+	if (ring != &io->now.ring[0]) /* sends nothing */
+		return;
+	r->completed = io->now.stats->tx_completed;
+	r->in_flight = ring->in_flight;
+	if (ring->zero_copy) /* not every driver counts these frames as sent */
+		return;
+	r->nic_ns = __atomic_load_n(&live->nic_ns, __ATOMIC_ACQUIRE);
+	r->nic_sent = __atomic_load_n(&live->nic_sent, __ATOMIC_RELAXED);
+}
+
+/* What we can do ourselves; the rest is asked of the starter. */
+static void help(struct iothread *io, struct ring *ring, enum watch_remedy remedy)
+{
+	struct stats_block *stats = io->now.stats;
+
+	switch (remedy) {
+	case WATCH_NOTHING:
+		break;
+	case WATCH_KICK:
+		stats->watch_kicks++;
+		ring_kick(ring);
+		break;
+	case WATCH_REFILL:
+		stats->watch_refills++;
+		ring_refill(ring);
+		break;
+	case WATCH_REBIND:
+		stats->watch_rebinds++;
+		break;
+	case WATCH_RUNG:
+		stats->watch_rungs++;
+		break;
+	}
+}
+
+/* A ring that stands still is no way to answer: without our heartbeat new connections go
+ * to the kernel, until it moves again. */
+static void watch_rings(struct iothread *io, uint64_t now_ns)
+{
+	struct watch_reading reading = { .now_ns = now_ns };
+	bool stuck = false, tx_stuck = false;
+	unsigned asked = 0;
+
+	read_all(io, &reading);
+	for (unsigned q = 0; q < io->now.rings; q++) {
+		struct watch *w = &io->watch[q];
+		unsigned ask;
+
+		read_ring(io, &io->now.ring[q], &reading);
+		help(io, &io->now.ring[q], watch_look(w, &reading));
+		stuck |= watch_stuck(w);
+		tx_stuck |= watch_stuck(w) && w->part >= WATCH_completions;
+		ask = WATCH_ASKED(watch_ask(w), w->part, io->now.ring[q].queue);
+		asked = ask > asked ? ask : asked;
+	}
+	atomic_store_explicit(&io->asked, asked, memory_order_relaxed); /* E */
 	if (stuck != iothread_stuck(io)) {
-		atomic_store_explicit(&io->tx_stuck, stuck, memory_order_relaxed); /* E */
-		io->now.stats->tx_stalls += stuck;
+		io->now.stats->tx_stalls += tx_stuck;
+		if (stuck && !tx_stuck) /* until the next frame comes */
+			__atomic_store_n(&io->now.mode->rx, PROOF_unproven, __ATOMIC_RELAXED);
+		atomic_store_explicit(&io->stuck, stuck, memory_order_relaxed); /* E */
 	}
+	atomic_store_explicit(&io->tx_stuck, tx_stuck, memory_order_relaxed); /* E */
 	publish_tx(io);
 }
 
@@ -107,7 +178,7 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	publish(io, now_ns);
 	if (io->now.rings) {
-		watch_tx(io, now_ns);
+		watch_rings(io, now_ns);
 		tracer_rest(&io->now.tracer, now_ns);
 	}
 	if (io->draining && !worker_live(io->worker))
@@ -188,9 +259,13 @@ static void take_bypass(struct iothread *io)
 	worker_set_mode(io->worker, b->text);
 	for (unsigned i = 0; i < b->rings; i++)
 		b->ring[i].stats = b->stats;
+	for (unsigned i = 0; i < b->rings; i++)
+		watch_init(&io->watch[i]);
+	atomic_store_explicit(&io->stuck, 0, memory_order_relaxed); /* E */
+	atomic_store_explicit(&io->tx_stuck, 0, memory_order_relaxed);
+	atomic_store_explicit(&io->asked, 0, memory_order_relaxed);
 	io->turn_ns = 0;
-	io->tx_ns = cpu_now_ns();
-	beat(io, io->tx_ns);
+	beat(io, cpu_now_ns());
 	atomic_store_explicit(&io->taken, b, memory_order_release); /* B */
 }
 
@@ -485,7 +560,12 @@ bool iothread_drained(struct iothread *io)
 
 bool iothread_stuck(const struct iothread *io)
 {
-	return atomic_load_explicit(&io->tx_stuck, memory_order_relaxed); /* E */
+	return atomic_load_explicit(&io->stuck, memory_order_relaxed); /* E */
+}
+
+unsigned iothread_asked(const struct iothread *io)
+{
+	return (unsigned)atomic_load_explicit(&io->asked, memory_order_relaxed); /* E */
 }
 
 void iothread_stop(struct iothread *io)

@@ -29,7 +29,8 @@
  *            store stop    (release, C)       load stop         (acquire, C)
  *                                             store drained     (release, D)
  *            load drained  (acquire, D)
- *            load tx_stuck (relaxed, E)       store tx_stuck    (relaxed, E)
+ *            load stuck, tx_stuck, asked      store them        (relaxed, E)
+ *                          (relaxed, E)
  *            store calibrate (relaxed)        load calibrate    (relaxed)
  *            load calibrated (acquire, F)     write the table of the lanes
  *             read the table                  store calibrated  (release, F)
@@ -48,6 +49,7 @@
 #include "sock.h"
 #include "spsc.h"
 #include "tracer.h"
+#include "watch.h"
 #include "worker.h"
 
 /* What is handed over when the maps are there; rings may be none. All but the rings
@@ -95,7 +97,9 @@ struct iothread {
 	struct bypass *_Atomic taken; /* NULL: none yet */
 	_Atomic int stop;             /* enum iothread_stop */
 	_Atomic int drained;
-	_Atomic int tx_stuck; /* its card has stopped sending */
+	_Atomic int stuck;      /* a ring of it stands still */
+	_Atomic int tx_stuck;   /* and it is that its card does not send */
+	_Atomic unsigned asked; /* of the starter: WATCH_ASKED */
 	_Atomic int calibrate, calibrated;
 
 	/* the thread's own */
@@ -104,8 +108,8 @@ struct iothread {
 	uint64_t turn_ns;                         /* when it looked at the rings last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
-	uint64_t log_unwritten;  /* lines, as far as the counter says */
-	uint64_t tx_completed, tx_ns; /* completions seen, and since when no more */
+	uint64_t log_unwritten;        /* lines, as far as the counter says */
+	struct watch watch[QUEUES_MAX]; /* of each of its rings */
 	struct conns conns;
 	bool draining;
 };
@@ -125,8 +129,11 @@ bool iothread_calibrated(struct iothread *io);
 void iothread_drain(struct iothread *io);
 bool iothread_drained(struct iothread *io);
 
-/* Has the card stopped sending? */
+/* Does one of its rings stand still? */
 bool iothread_stuck(const struct iothread *io);
+
+/* What the watchdog asks for, of the ring that is worst off: WATCH_ASKED, or 0. */
+unsigned iothread_asked(const struct iothread *io);
 
 /* Stop and join. */
 void iothread_stop(struct iothread *io);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "nic.h"
 #include "wire.h"
@@ -58,6 +59,41 @@ int nic_ask(struct nic *nic, const char *ifname)
 			strerror(-error));
 	nic->rx_queues = nic_rx_queues(ifname);
 	return error;
+}
+
+static const char *driver_of(const char *ifname, char name[64])
+{
+	char path[64], target[256];
+	const char *last;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/sys/class/net/%s/device/driver", ifname);
+	n = readlink(path, target, sizeof target - 1);
+	if (n < 0)
+		return "unknown";
+	target[n] = 0;
+	last = strrchr(target, '/');
+	snprintf(name, 64, "%.63s", last ? last + 1 : target);
+	return name;
+}
+
+const char *nic_dead_tx(const char *ifname, char text[NIC_TEXT])
+{
+	char name[64];
+	const char *driver = driver_of(ifname, name);
+	struct utsname kernel = { 0 };
+
+	uname(&kernel);
+	snprintf(text, NIC_TEXT,
+		 "driver %s, kernel %s%s: the kernel's own frames leave by the same card; "
+		 "ip link set dev %s down, then up, starts it again",
+		 driver, kernel.release,
+		 strcmp(driver, "macb") ? "" :
+					  " (a known fault of macb on the Raspberry Pi 5, "
+					  "raspberrypi/linux issue 7339, mended in rpi-6.18.y of "
+					  "May 2026)",
+		 ifname);
+	return text;
 }
 
 size_t nic_probe(const struct nic *nic, uint8_t frame[NIC_PROBE_LEN])

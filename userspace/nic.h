@@ -30,6 +30,11 @@ int nic_ask(struct nic *nic, const char *ifname);
 /* The queues in use now, 1 where nobody says. Asks the kernel anew, a call a queue. */
 unsigned nic_rx_queues(const char *ifname);
 
+/* For a card that no longer sends: what is known of its driver, and what the user can do
+ * that we do not do for him, since it cuts every connection. Returns text. */
+enum { NIC_TEXT = 400 };
+const char *nic_dead_tx(const char *ifname, char text[NIC_TEXT]);
+
 /* May the bypass serve with it? */
 static inline bool nic_mtu_fits(unsigned mtu)
 {

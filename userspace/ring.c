@@ -167,6 +167,28 @@ void ring_tx(struct ring *r)
 		kick(r);
 }
 
+void ring_kick(struct ring *r)
+{
+	if (r->tx.producer)
+		kick(r);
+}
+
+unsigned ring_refill(struct ring *r)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RX_FRAMES; i++) {
+		struct ring_frame forgotten = { .frame = (uint16_t)i };
+
+		if (r->owner[i] != OWNER_HELD)
+			continue;
+		ring_done(r, &forgotten, 1);
+		n++;
+	}
+	recvfrom(r->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	return n;
+}
+
 unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP])
 {
 	uint32_t at = 0, n = 0;

@@ -142,6 +142,14 @@ void ring_tx(struct ring *r);
 /* Take completions back. Returns how many of them had a sent_ns, and those. */
 unsigned ring_reap(struct ring *r, uint64_t sent_ns[RING_COMP]);
 
+/* For a ring that stands still: wake the kernel to send, though it does not ask. */
+void ring_kick(struct ring *r);
+
+/* The same to receive. Between two turns nobody holds a frame: one that is in hands
+ * all the same was forgotten, and goes back to fill. Returns how many were. A frame that
+ * the kernel has is never given again: it would be received into twice. */
+unsigned ring_refill(struct ring *r);
+
 /* Who owns the frames, what is on the rings, and what the kernel counted for this
  * socket, as of now_ns. */
 void ring_gauge(const struct ring *r, struct ring_block *out, uint64_t now_ns);

@@ -24,7 +24,18 @@ static struct {
 	bool at_once; /* newer kernels: the consumer is shown at each return */
 	int error;    /* every call fails so */
 	unsigned calls;
+	uint32_t fill_prod, fill_cons, rx_prod, rx_cons;
+	uint64_t fill[RING_FILL];
+	struct xdp_desc rx[RING_RX];
+	unsigned wakes;
 } kernel;
+
+ssize_t recvfrom(int fd, void *bytes, size_t n, int flags, struct sockaddr *from, socklen_t *len)
+{
+	(void)fd, (void)bytes, (void)n, (void)flags, (void)from, (void)len;
+	kernel.wakes++;
+	return 0;
+}
 
 ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
 	       socklen_t len)
@@ -80,7 +91,23 @@ static void start(bool at_once)
 	for (unsigned i = RX_FRAMES; i < RING_FRAMES; i++)
 		r.free[r.free_count++] = (uint16_t)i;
 	memset(r.owner, OWNER_FILL, RX_FRAMES);
-	r.fill.cached_prod = RX_FRAMES;
+	r.fill = (struct xsk_ring_prod){ .mask = RING_FILL - 1,
+					 .size = RING_FILL,
+					 .producer = &kernel.fill_prod,
+					 .consumer = &kernel.fill_cons,
+					 .ring = kernel.fill,
+					 .flags = &kernel.flags,
+					 .cached_prod = RX_FRAMES,
+					 .cached_cons = RING_FILL };
+	r.rx = (struct xsk_ring_cons){ .mask = RING_RX - 1,
+				       .size = RING_RX,
+				       .producer = &kernel.rx_prod,
+				       .consumer = &kernel.rx_cons,
+				       .ring = kernel.rx,
+				       .flags = &kernel.flags };
+	kernel.fill_prod = RX_FRAMES;
+	for (unsigned i = 0; i < RX_FRAMES; i++)
+		kernel.fill[i] = (uint64_t)i * FRAME_SIZE;
 }
 
 /* As many frames as the ring takes, at most `most`; then one kick. */
@@ -134,8 +161,46 @@ static void test_kernel(bool at_once)
 	is(kernel.taken, 5, "but in the next, without a new frame (A4, A5)");
 }
 
+/* The kernel does not ask, and yet does not send. */
+static void test_kick(void)
+{
+	start(true);
+	kernel.flags = 0;
+	turn(5);
+	is(kernel.calls, 0, "nobody is woken who does not ask");
+	ring_kick(&r);
+	is(kernel.taken, 5, "a kick sends what is there");
+	turn(0);
+	is(r.in_flight, 0, "and it completes");
+	r.tx.producer = NULL;
+	ring_kick(&r);
+	is(kernel.calls, 1, "a ring that does not send is not kicked");
+}
+
+static void test_refill(void)
+{
+	struct ring_frame batch[BATCH_MAX];
+
+	start(true);
+	for (unsigned i = 0; i < 3; i++)
+		kernel.rx[kernel.rx_prod++].addr = kernel.fill[kernel.fill_cons++] + FRAME_HEADROOM;
+	is(ring_rx(&r, batch), 3, "three frames come");
+	ring_done(&r, batch, 2);
+	is(kernel.fill_prod - kernel.fill_cons, RX_FRAMES - 1, "one is forgotten");
+	is(ring_refill(&r), 1, "refill finds it");
+	is(kernel.fill_prod - kernel.fill_cons, RX_FRAMES, "and puts it back");
+	is(kernel.fill[(kernel.fill_prod - 1) % RING_FILL], 2 * FRAME_SIZE, "it and no other");
+	is(kernel.wakes, 1, "the kernel is woken");
+	ring_check(&r);
+	is(ring_refill(&r), 0, "there was only one");
+	is(kernel.fill_prod - kernel.fill_cons, RX_FRAMES,
+	   "what the kernel has is not given twice");
+}
+
 int main(void)
 {
+	test_kick();
+	test_refill();
 	test_kernel(false);
 	test_kernel(true);
 	return done();

@@ -23,6 +23,8 @@ touch "$dir/hang"
 spawn_c curl -sS --max-time 20 "$url/compute?n=1000" > "$dir/answer"
 ok 'nothing is completed for a second: it is noticed' soon 5 counted tx_stalls
 is 'the mode says that sending is unproven' "$(mode tx)" unproven
+ok 'the kernel was woken first' counted watch_kicks
+ok 'then other sockets are asked for' soon 2 counted watch_rebinds
 sleep 0.2
 is 'a new connection is answered' "$(hash_of "$url/compute?n=2")" 0x1076963a
 ok 'it went to the kernel' counted xdp_pass_stalled
