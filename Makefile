@@ -73,7 +73,7 @@ PURE := buf spsc siphash cache wheel image watch \
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk netev \
         stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
-        starter starter_cpus starter_kin starter_upgrade main
+        starter starter_cpus starter_kin starter_link starter_upgrade main
 
 TOOLS := saker-stat
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \

@@ -11,8 +11,7 @@
 #include "worker.h"
 
 static const struct worker_params worker_defaults = {
-	.mss4 = 1460,
-	.mss6 = 1440,
+	.mtu = 1500,
 	.max_n = N_MAX_DEFAULT,
 	.max_body = HTTP_BODY_DEFAULT,
 	.lanes = LANES_DEFAULT,

@@ -54,6 +54,9 @@ static void note(struct child *c, const struct talk *told)
 	case TALK_taken:
 		c->taken++;
 		break;
+	case TALK_ask:
+		c->asked = told->number;
+		break;
 	case TALK_drained:
 		c->drained = true;
 		break;
@@ -197,6 +200,12 @@ int child_inherit(struct child *heir, struct child *old, int handover_fd, bool *
 void child_steady(struct child *c)
 {
 	talk_word(c->talk_fd, TALK_steady, 0);
+}
+
+void child_mtu(struct child *c, unsigned mtu)
+{
+	if (c->pid)
+		talk_word(c->talk_fd, TALK_mtu, mtu);
 }
 
 void child_drain(struct child *c)

@@ -22,6 +22,7 @@ struct child {
 	uint64_t born_ns;
 	bool up, drained, draining, stopping;
 	unsigned taken; /* times that it told so */
+	unsigned asked; /* what it wants done (watch.h); 0: nothing */
 };
 
 /* In the child leave(arg) is called first: it lets go of what a child must not hold. */
@@ -41,6 +42,7 @@ int child_give_rings(struct child *c, const struct rungs *r, bool resume, const 
 int child_inherit(struct child *heir, struct child *old, int handover_fd, bool *parted);
 
 void child_steady(struct child *c);
+void child_mtu(struct child *c, unsigned mtu);
 void child_drain(struct child *c);
 
 /* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped; what

@@ -166,6 +166,16 @@ static void watch_rings(struct iothread *io, uint64_t now_ns)
 	publish_tx(io);
 }
 
+static void follow_mtu(struct iothread *io)
+{
+	unsigned mtu = atomic_load_explicit(&io->mtu, memory_order_relaxed);
+
+	if (mtu == io->mtu_taken)
+		return;
+	io->mtu_taken = mtu;
+	worker_set_mtu(io->worker, mtu);
+}
+
 /* What need not be done each turn. */
 static void keep_house(struct iothread *io, uint64_t now_ns)
 {
@@ -176,6 +186,7 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 	io->house_ns = now_ns;
 	clock_gettime(CLOCK_REALTIME_COARSE, &wall);
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
+	follow_mtu(io);
 	publish(io, now_ns);
 	if (io->now.rings) {
 		watch_rings(io, now_ns);
@@ -545,6 +556,11 @@ void iothread_calibrate(struct iothread *io)
 bool iothread_calibrated(struct iothread *io)
 {
 	return atomic_load_explicit(&io->calibrated, memory_order_acquire); /* F */
+}
+
+void iothread_mtu(struct iothread *io, unsigned mtu)
+{
+	atomic_store_explicit(&io->mtu, mtu, memory_order_relaxed);
 }
 
 void iothread_drain(struct iothread *io)

@@ -32,6 +32,7 @@
  *            load stuck, tx_stuck, asked      store them        (relaxed, E)
  *                          (relaxed, E)
  *            store calibrate (relaxed)        load calibrate    (relaxed)
+ *            store mtu     (relaxed)          load mtu          (relaxed)
  *            load calibrated (acquire, F)     write the table of the lanes
  *             read the table                  store calibrated  (release, F)
  */
@@ -101,6 +102,7 @@ struct iothread {
 	_Atomic int tx_stuck;   /* and it is that its card does not send */
 	_Atomic unsigned asked; /* of the starter: WATCH_ASKED */
 	_Atomic int calibrate, calibrated;
+	_Atomic unsigned mtu; /* 0: as at the start */
 
 	/* the thread's own */
 	struct bypass now;                        /* what it took; rings 0 until then */
@@ -108,9 +110,10 @@ struct iothread {
 	uint64_t turn_ns;                         /* when it looked at the rings last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
-	uint64_t log_unwritten;        /* lines, as far as the counter says */
+	uint64_t log_unwritten;  /* lines, as far as the counter says */
 	struct watch watch[QUEUES_MAX]; /* of each of its rings */
 	struct conns conns;
+	unsigned mtu_taken;
 	bool draining;
 };
 
@@ -124,6 +127,9 @@ bool iothread_took(const struct iothread *io, const struct bypass *bypass);
 /* Measure the lanes, a sample at a time, when there is nothing else to do; and has it? */
 void iothread_calibrate(struct iothread *io);
 bool iothread_calibrated(struct iothread *io);
+
+/* The interface's MTU is another one. */
+void iothread_mtu(struct iothread *io, unsigned mtu);
 
 /* No new connections, no new requests; then ask until all are over. */
 void iothread_drain(struct iothread *io);

@@ -123,19 +123,18 @@ struct step {
 	enum abi_copy copy;
 };
 
-int rungs_climb(struct rungs *r)
-{
-	static const struct step ladder[] = {
-		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_zero_copy },
-		{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_copy },
-		{ CONF_IO_XDP_GENERIC, RUNG_xdp_generic, COPY_copy },
-	};
-	int error = check_queues(r);
+static const struct step ladder[] = {
+	{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_zero_copy },
+	{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_copy },
+	{ CONF_IO_XDP_GENERIC, RUNG_xdp_generic, COPY_copy },
+};
 
-	if (error)
-		return error;
-	error = -EOPNOTSUPP;
-	for (unsigned i = 0; i < array_size(ladder) && error; i++) {
+/* From this step down. */
+static int climb_from(struct rungs *r, unsigned first)
+{
+	int error = -EOPNOTSUPP;
+
+	for (unsigned i = first; i < array_size(ladder) && error; i++) {
 		const struct step *s = &ladder[i];
 		bool last = i + 1 == array_size(ladder) || ladder[i + 1].rung != s->rung;
 
@@ -158,6 +157,23 @@ int rungs_climb(struct rungs *r)
 		r->copy = COPY_none;
 	}
 	return error;
+}
+
+int rungs_climb(struct rungs *r)
+{
+	return check_queues(r) ?: climb_from(r, 0);
+}
+
+int rungs_lower(struct rungs *r)
+{
+	unsigned now = 0;
+
+	while (now < array_size(ladder) &&
+	       (ladder[now].rung != r->rung || ladder[now].copy != r->copy))
+		now++;
+	if (now + 1 >= array_size(ladder) || ladder[now + 1].rung != r->rung)
+		steer_detach(r->steer);
+	return climb_from(r, now + 1);
 }
 
 bool rungs_may_fall_back(const struct conf *conf, bool maps, int error)

@@ -39,6 +39,10 @@ int rungs_climb(struct rungs *r);
 /* The rung that was climbed, with fresh sockets: nothing of it is open. */
 int rungs_again(struct rungs *r);
 
+/* It does not serve, or did not stay: the next one below, of those that --io allows.
+ * Nothing of it is open. */
+int rungs_lower(struct rungs *r);
+
 /* May the user be served by less than was tried? Only where the machine cannot do
  * better; not where something is in the way that he can remove. */
 bool rungs_may_fall_back(const struct conf *conf, bool maps, int error);

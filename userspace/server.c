@@ -31,7 +31,7 @@ struct server {
 	size_t left_bytes, room;
 	bool running, departed;
 	bool draining, told_drained;
-	bool told_stuck[IO_THREADS_MAX];
+	unsigned asked;
 	struct talk said;
 };
 
@@ -225,6 +225,9 @@ static int obey(struct server *s)
 		threads_publish(&s->threads);
 		threads_calibrate(&s->threads);
 		return 0;
+	case TALK_mtu:
+		threads_mtu(&s->threads, s->said.number);
+		return 0;
 	case TALK_depart:
 		return depart(s);
 	case TALK_heir:
@@ -241,26 +244,13 @@ static int obey(struct server *s)
 	}
 }
 
-/* The I/O thread notices; here it is told, once per change. */
-static void report_tx(struct server *s, unsigned t)
+/* What only the starter can do, once. */
+static void ask(struct server *s)
 {
-	const struct conf *conf = s->want->conf;
-	const struct iothread *io = &s->threads.one[t].io;
-	bool stuck = iothread_stuck(io);
-	char which[32] = "";
+	unsigned asked = threads_asked(&s->threads);
 
-	if (stuck == s->told_stuck[t])
-		return;
-	s->told_stuck[t] = stuck;
-	if (s->threads.count > 1)
-		snprintf(which, sizeof which, "I/O CPU %d: ", io->cpu);
-	if (stuck)
-		say(conf,
-		    "%snothing was sent for %d ms: new connections go to the kernel "
-		    "(a driver that hangs: ip link set dev %s down, then up)",
-		    which, TX_STALL_MS, conf->ifname);
-	else
-		say(conf, "%sframes are sent again: the bypass serves", which);
+	if (asked != s->asked && !tell(s, TALK_ask, asked))
+		s->asked = asked;
 }
 
 static void keep_house(struct server *s)
@@ -269,8 +259,7 @@ static void keep_house(struct server *s)
 		return;
 	if (s->blocks.live)
 		threads_publish(&s->threads);
-	for (unsigned t = 0; t < s->threads.count; t++)
-		report_tx(s, t);
+	ask(s);
 	if (s->draining && !s->told_drained && threads_drained(&s->threads)) {
 		s->told_drained = true;
 		tell(s, TALK_drained, 0);

@@ -173,6 +173,7 @@ static int await(struct starter *st, uint64_t until_ns)
 		{ .fd = st->signal_fd, .events = POLLIN },
 		{ .fd = st->worker.pid ? st->worker.talk_fd : -1, .events = POLLIN },
 		{ .fd = st->stand_in.pid ? st->stand_in.talk_fd : -1, .events = POLLIN },
+		{ .fd = link_fd(st), .events = POLLIN },
 	};
 	uint64_t now_ns = cpu_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	struct timespec left = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
@@ -196,6 +197,7 @@ static void look_after(struct starter *st)
 	uint64_t now_ns = cpu_now_ns();
 
 	kin_look_after(st, now_ns);
+	link_look(st, now_ns);
 	if (now_ns < st->second_ns)
 		return;
 	st->second_ns = now_ns + NS_PER_S;
@@ -251,6 +253,7 @@ static void undo(struct starter *st)
 	if (st->maps)
 		steer_detach(&st->steer);
 	kin_end(st);
+	link_close(st);
 	rungs_close(&st->rungs);
 	summarize(st);
 	set_state(st, STATE_stopped);
@@ -313,6 +316,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 	if (!error)
 		error = start(st, exec_ns);
 	if (error >= 0) {
+		link_open(st);
 		notify_ready(&st->notify, st->text);
 		serve(st);
 		stop(st);
@@ -321,7 +325,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 	return error < 0 || st->unwell ? 1 : 0;
 }
 
-int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns)
+int starter_run(struct conf *conf, char **argv, uint64_t exec_ns)
 {
 	/* Not in pages that are shared: a child lets go of its own copy. */
 	static struct starter st;

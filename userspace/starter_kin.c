@@ -36,6 +36,20 @@ int kin_start(struct starter *st, struct child *c, enum server_kind kind)
 	return child_start(c, &want, leave, st);
 }
 
+int kin_give(struct starter *st)
+{
+	int error;
+
+	starter_publish(st);
+	error = child_give_rings(&st->worker, &st->rungs, false, st->text);
+	if (error)
+		return refuse(st->conf, error, "the worker did not take the rings: %s",
+			      strerror(-error));
+	/* Each thread turns its rings and its heartbeat beats. */
+	starter_steer(st, st->rungs.rings);
+	return 0;
+}
+
 int kin_engage(struct starter *st)
 {
 	struct steer *s = &st->steer;
@@ -43,17 +57,11 @@ int kin_engage(struct starter *st)
 
 	if (!st->maps)
 		return 0;
-	starter_publish(st);
 	error = child_give_maps(&st->worker, &s->b.size, s->map_fd);
-	if (!error)
-		error = child_give_rings(&st->worker, &st->rungs, false, st->text);
 	if (error)
-		return refuse(st->conf, error, "the worker did not take what it was given: %s",
+		return refuse(st->conf, error, "the worker did not take the maps: %s",
 			      strerror(-error));
-	/* Each thread turns its rings and its heartbeat beats. */
-	if (st->rungs.rings)
-		starter_steer(st, true);
-	return 0;
+	return kin_give(st);
 }
 
 /* --- the stand-in ---------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  *
  * Model    A file a noun: starter (up, running, down), starter_cpus (where threads
  *          run), starter_kin (the children: started, given, buried, replaced),
+ *          starter_link (the interface, and rings that stand still),
  *          starter_upgrade (to a new binary, and on from an old one).
  */
 #ifndef STARTER_PRIVATE_H
@@ -12,6 +13,7 @@
 #include "child.h"
 #include "conf.h"
 #include "logger.h"
+#include "netev.h"
 #include "nic.h"
 #include "notify.h"
 #include "rungs.h"
@@ -21,7 +23,7 @@
 
 /* Everything that outlives a function; most of it is never touched. */
 struct starter {
-	const struct conf *conf;
+	struct conf *conf; /* its ifindex follows the device */
 	char **argv;
 	struct nic nic;
 	struct listeners listeners;
@@ -37,6 +39,10 @@ struct starter {
 	struct mode mode; /* what the map will say */
 	char text[ABI_MODE_TEXT];
 	struct stats_before before;
+	bool netev_open;
+	struct netev netev;
+	uint64_t link_again_ns; /* when a device that came back is tried again; 0: no need */
+	unsigned told_asked;    /* of what the worker wants done */
 	struct child worker, stand_in;
 	bool unwell;         /* one of them did not end as it should */
 	uint64_t end_ns;     /* --for; UINT64_MAX: none */
@@ -56,6 +62,8 @@ void starter_cpus_text(char *text, size_t size, const struct mode *m);
 int kin_start(struct starter *st, struct child *c, enum server_kind kind);
 /* To a worker that is up: maps, and rings if there are any. Then steer. */
 int kin_engage(struct starter *st);
+/* Rings alone, to a worker that has the maps. Then steer. */
+int kin_give(struct starter *st);
 /* The dead are buried and replaced, a stand-in comes and goes. */
 void kin_look_after(struct starter *st, uint64_t now_ns);
 void kin_bury(struct starter *st, uint64_t now_ns);
@@ -67,6 +75,14 @@ void kin_end(struct starter *st);
 void starter_steer(struct starter *st, bool on);
 /* What is in effect, for all who look. */
 void starter_publish(struct starter *st);
+
+/* --- starter_link.c --- */
+/* When there are rings. */
+void link_open(struct starter *st);
+void link_close(struct starter *st);
+int link_fd(const struct starter *st); /* -1: none */
+/* When it is readable, and each second. */
+void link_look(struct starter *st, uint64_t now_ns);
 
 /* --- starter_upgrade.c --- */
 /* SIGUSR2: to the binary that now has our name, if it takes what we have. Comes back

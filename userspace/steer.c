@@ -530,7 +530,8 @@ int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	int error = reuse_maps(s, skel);
 	if (!error && steer_bpf__load(skel))
 		error = refuse_load(s, -errno);
-	if (!error && bpf_link_update(s->link_fd, bpf_program__fd(skel->progs.saker_steer), NULL))
+	if (!error && s->link_fd >= 0 &&
+	    bpf_link_update(s->link_fd, bpf_program__fd(skel->progs.saker_steer), NULL))
 		error = refuse(s, -errno, "the program cannot be replaced: %s", strerror(errno));
 	if (!error)
 		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
@@ -541,6 +542,13 @@ int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	}
 	steer_bpf__destroy(skel);
 	return error;
+}
+
+int steer_move(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+{
+	must(s->link_fd < 0);
+	s->ifindex = conf->ifindex;
+	return steer_renew(s, conf, mac);
 }
 
 int steer_attach(struct steer *s, bool native)

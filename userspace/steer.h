@@ -57,9 +57,13 @@ struct steer_legacy steer_bequeath(const struct steer *s);
  * link's descriptor. */
 int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_legacy *from);
 
-/* Load this build's program with the maps that are there, and put it on the link in one
- * step. After an error, which is reported, the one before goes on. */
+/* Load this build's program with the maps that are there, for this address, and put it on
+ * the link, if there is one, in one step. After an error, which is reported, the one before
+ * goes on. */
 int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
+
+/* The same for another device of the same name, conf->ifindex; nothing is attached. */
+int steer_move(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
 
 /* In native mode (driver) or generic mode (skb). -EOPNOTSUPP, -EINVAL, -ERANGE:
  * the driver does not take it like this; generic mode may still do. */

@@ -24,12 +24,14 @@
 	X(rings)  /* struct talk_rings, two descriptors a ring; none: give yours up */ \
 	X(steady) /* the start is over: measure your cores */ \
 	X(drain)  /* no new connections, finish, then tell drained */ \
+	X(mtu)    /* number: the interface's from now on */ \
 	X(depart) /* stop as you are; one descriptor: where to leave the state (handover.h) */ \
 	X(heir)   /* the same descriptor: go on from there */ \
 	/* the child tells */ \
 	X(up)      /* the port is answered */ \
 	X(taken)   /* maps or rings, or they were given up */ \
 	X(drained) /* all connections are over */ \
+	X(ask)     /* number: what it cannot do itself (WATCH_ASKED), once; 0: no more */ \
 	/* the departing one tells */ \
 	X(left)   /* number: 0, all is in the handover; or an errno */ \
 	X(socks)  /* struct talk_socks, their descriptors: the starter passes them on */ \

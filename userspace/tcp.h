@@ -144,6 +144,9 @@ void tcp_close(struct tcp *t, uint16_t slot, uint64_t now_ns);
 /* RST; the slot is free at once. */
 void tcp_abort(struct tcp *t, uint16_t slot);
 
+/* What new connections are offered from now on, and the most that the others send. */
+void tcp_set_mss(struct tcp *t, uint16_t mss4, uint16_t mss6);
+
 /* From now on a SYN is answered with RST. */
 void tcp_refuse(struct tcp *t);
 

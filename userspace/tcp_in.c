@@ -450,6 +450,19 @@ enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t no
 	return input_listen(t, seg, hash, now_ns, ev);
 }
 
+void tcp_set_mss(struct tcp *t, uint16_t mss4, uint16_t mss6)
+{
+	t->p.mss4 = mss4;
+	t->p.mss6 = mss6;
+	for (unsigned i = 0; i < t->p.max_conns; i++) {
+		struct conn *c = &t->conn[i];
+		uint32_t ours = (pkt_is_ip4(&c->flow) ? mss4 : mss6) - (c->has_ts ? 12u : 0);
+
+		if (c->state != TCP_FREE)
+			c->mss = (uint16_t)min_u64(c->mss, ours);
+	}
+}
+
 void tcp_refuse(struct tcp *t)
 {
 	t->refusing = true;

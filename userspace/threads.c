@@ -34,8 +34,7 @@ static struct worker_params params_of(const struct conf *c, const struct nic *ni
 	return (struct worker_params){
 		.max_conns = c->max_conns,
 		.max_socks = SOCKS_DEFAULT,
-		.mss4 = (uint16_t)(min_u64(nic->mtu, 1500) - 40),
-		.mss6 = (uint16_t)(min_u64(nic->mtu, 1500) - 60),
+		.mtu = nic->mtu,
 		.max_n = c->max_n,
 		.max_body = c->max_body,
 		.cache = c->cache,
@@ -333,6 +332,21 @@ void threads_publish(struct threads *th)
 				      measured);
 		}
 	}
+}
+
+void threads_mtu(struct threads *th, unsigned mtu)
+{
+	for (unsigned t = 0; t < th->count; t++)
+		iothread_mtu(&th->one[t].io, mtu);
+}
+
+unsigned threads_asked(const struct threads *th)
+{
+	unsigned worst = 0;
+
+	for (unsigned t = 0; t < th->count; t++)
+		worst = (unsigned)max_u64(worst, iothread_asked(&th->one[t].io));
+	return worst;
 }
 
 void threads_drain(struct threads *th)

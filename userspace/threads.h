@@ -93,6 +93,10 @@ void threads_calibrate(struct threads *th);
  * Now and then, after threads_maps. */
 void threads_publish(struct threads *th);
 
+void threads_mtu(struct threads *th, unsigned mtu);
+/* What a thread wants of the starter (watch.h), the worst; 0: nothing. */
+unsigned threads_asked(const struct threads *th);
+
 void threads_drain(struct threads *th);
 bool threads_drained(struct threads *th);
 

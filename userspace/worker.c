@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "wire.h"
 #include "worker_private.h"
 
 /* --- memory ------------------------------------------------------------------------ */
@@ -22,12 +23,18 @@ static unsigned large_count(const struct worker_params *p)
 	return (unsigned)max_u64(BUF_LARGE_MIN, p->max_conns / BUF_LARGE_SHARE);
 }
 
+/* A chunk holds no more than an Ethernet frame of the usual MTU. */
+static uint16_t mss_of(unsigned mtu, unsigned ip_header)
+{
+	return (uint16_t)(min_u64(mtu, 1500) - ip_header - WIRE_TCP_LEN);
+}
+
 static struct tcp_params tcp_params_of(struct worker *w, const struct worker_params *p)
 {
 	struct tcp_params tp = {
 		.max_conns = p->max_conns,
-		.mss4 = p->mss4,
-		.mss6 = p->mss6,
+		.mss4 = mss_of(p->mtu, WIRE_IP4_LEN),
+		.mss6 = mss_of(p->mtu, WIRE_IP6_LEN),
 		.window = (uint16_t)min_u64(large_size(p), 65535),
 		.pool = w ? &w->pool : NULL,
 		.out = w ? w->out : NULL,
@@ -156,6 +163,12 @@ void worker_set_metrics(struct worker *w, const struct metrics_source *source,
 {
 	w->source = *source;
 	w->live = live;
+}
+
+void worker_set_mtu(struct worker *w, unsigned mtu)
+{
+	w->p.mtu = mtu;
+	tcp_set_mss(w->tcp, mss_of(mtu, WIRE_IP4_LEN), mss_of(mtu, WIRE_IP6_LEN));
 }
 
 void worker_set_date(struct worker *w, uint64_t unix_s)

@@ -39,10 +39,10 @@
 #include "spsc.h"
 
 struct worker_params {
-	unsigned max_conns;  /* over frames: ids 0 ... max_conns-1 */
-	unsigned max_socks;  /* over kernel sockets: the ids behind those */
-	uint16_t mss4, mss6; /* from the MTU */
-	uint8_t secret[16];  /* random */
+	unsigned max_conns;                  /* over frames: ids 0 ... max_conns-1 */
+	unsigned max_socks;                  /* over kernel sockets: the ids behind those */
+	unsigned mtu; /* of the interface */ /* from the MTU */
+	uint8_t secret[16];                  /* random */
 	uint64_t max_n;
 	uint32_t max_body;
 	uint32_t cache;    /* results kept; 0: none */
@@ -71,6 +71,9 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage_block *stages);
 
 /* Wall clock for Date, and the mode that /healthz tells; both may change. */
+/* What fits the interface now. */
+void worker_set_mtu(struct worker *w, unsigned mtu);
+
 void worker_set_date(struct worker *w, uint64_t unix_s);
 void worker_set_mode(struct worker *w, const char *mode); /* kept by reference */
 

@@ -43,8 +43,7 @@ static void start(void)
 {
 	struct worker_params p = {
 		.max_conns = CONNS,
-		.mss4 = 1460,
-		.mss6 = 1440,
+		.mtu = 1500,
 		.max_n = 1000,
 		.max_body = 2000,
 		.cache = 2,

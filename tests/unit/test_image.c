@@ -387,7 +387,7 @@ static void test_other_params(void)
 	image = reborn_save(w, &len, now);
 	p.max_conns = 2 * CONNS;
 	p.max_body *= 2;
-	p.mss4 = 600;
+	p.mtu = 640;
 	p.lanes = 1;
 	p.cache = 5;
 	begin_with(p);

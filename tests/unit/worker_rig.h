@@ -27,8 +27,7 @@ static uint16_t window;
 static const struct worker_params usual = {
 	.max_conns = CONNS,
 	.max_socks = SOCKS,
-	.mss4 = 1460,
-	.mss6 = 1440,
+	.mtu = 1500,
 	.max_n = N_MAX_DEFAULT,
 	.max_body = 16384,
 	.lanes = LANES_DEFAULT,
