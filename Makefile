@@ -17,6 +17,7 @@
 #   B=compute          that, and over HTTP: against the plain loop, against threads,
 #                      the published load, overload, a mix (root); B_ARGS=overload for one
 #   B=stats            what recording costs, and a reader 10 times a second
+#   B=steer            what the XDP program takes for a frame (root)
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
 # make fuzz T=http     run one fuzzer (http, image, pkt, tcp, worker) for TIME=60 seconds
@@ -45,7 +46,7 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss stats,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss stats steer,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
@@ -71,7 +72,7 @@ PURE := buf spsc siphash cache wheel image watch \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk netev \
-        stats table calibrate crew logger tracer \
+        guard prefix stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
@@ -197,9 +198,13 @@ $B/bench_%: tests/bench/bench_%.c $(pure-o) Makefile
 
 $B/bench_crew: $B/crew.o $B/cpu.o
 
-$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $(wildcard tests/bpf/*.h) Makefile | $B
+$B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $(wildcard tests/bpf/*.h) Makefile
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $B/icmp.o $(BPF_LIBS)
+	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
+
+$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BPF_LIBS)
 
 # The client and the peer of compute.sh.
 $B/rate: tests/bench/rate.c tests/bench/rate_report.c tests/bench/rate.h Makefile | $B
@@ -291,7 +296,7 @@ run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
 bench: $(if $(filter $(BENCH),net compute loss stats),all) $(if $(filter $(BENCH),net loss stats),,$B/bench_$(BENCH:compute=lane))
-	$Q$(if $(filter $(BENCH),crew json lane),$B/bench_$(BENCH) $(B_ARGS))
+	$Q$(if $(filter $(BENCH),crew json lane steer),$B/bench_$(BENCH) $(B_ARGS))
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
 	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
 	$Q$(if $(filter $(BENCH),net compute loss stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))

@@ -21,6 +21,7 @@
 #include <bpf/bpf_endian.h>
 #include "abi.h"
 #include "cursor.h"
+#include "guard.h"
 #include "icmp.h"
 
 /* --- maps: the table in abi.h --------------------------------------------- */
@@ -359,6 +360,10 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	enum stats_index why = segment_parse(ctx, &s);
 	if (why != OURS)
 		return why;
+	struct sender from = { .tuple = &s.tuple, .v6 = s.v6 };
+	why = guard_admit(&from, s.flags, conf.io_threads);
+	if (why != OURS)
+		return why;
 
 	__u32 key = 0;
 	const volatile struct steer_live *l = bpf_map_lookup_elem(&live, &key);
@@ -381,6 +386,9 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	if (s.odd != OURS)
 		return s.odd;
 
+	why = guard_take(&from, now);
+	if (why != OURS)
+		return why;
 	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
 		return STATS_xdp_pass_queue;
 	stamp(ctx, now);
@@ -423,6 +431,10 @@ int saker_steer(struct xdp_md *ctx)
 	case STATS_xdp_drop_stray:
 	case STATS_xdp_drop_options:
 	case STATS_xdp_drop_fragment:
+	case STATS_xdp_drop_denied:
+	case STATS_xdp_drop_syn_rate:
+	case STATS_xdp_drop_conns:
+	case STATS_xdp_drop_frame_rate:
 		return XDP_DROP;
 	default:
 		return XDP_PASS;

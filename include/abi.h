@@ -28,6 +28,13 @@
  *   summary    1                        starter, each second       yes
  *   trace      an entry per I/O thread  saker-stat trace, and the  yes
  *                                       I/O thread (trace.h)
+ *   limits     1                        starter, saker-ctl         no
+ *   access     ACCESS_MAX prefixes      starter, saker-ctl; XDP    no
+ *                                       counts
+ *   sources    SOURCES_MAX, the ones    XDP                        no
+ *              seen last
+ *   source_    sources with open        I/O threads, each its      no
+ *     conns    connections              own keys
  *   xsks_map   a socket per RX queue    starter                    no
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
  */
@@ -95,6 +102,50 @@ enum { STEER_KERNEL_FLOWS = 1 };
 /* What XDP puts in front of a redirected frame (xdp_md->data_meta). */
 struct steer_meta {
 	uint64_t stamp_ns; /* when the program saw the frame; 0: no stamp */
+};
+
+/* --- limits, access, sources: who may come in (bpf/guard.h) --------------- */
+/* For each source: an IPv4 address, an IPv6 /64. 0 is no limit; a rate without a burst
+ * lets one pass at a time. */
+struct limits {
+	uint32_t conns; /* open at once */
+	uint32_t syns_per_s, syns_burst;
+	uint32_t frames_per_s, frames_burst;
+};
+
+#define ACCESS_LIST(X) X(none) X(allow) X(deny)
+enum abi_access {
+#define X(name) ACCESS_##name,
+	ACCESS_LIST(X)
+#undef X
+};
+
+/* The longest prefix that holds an address decides. */
+struct access_key {
+	uint32_t bits;    /* that count; IPv4: 96 and those of its prefix */
+	uint32_t addr[4]; /* in network order, IPv4 as ::ffff:a.b.c.d; the others are 0 */
+};
+enum { ACCESS_BITS = 128, ACCESS_BITS4 = 96 };
+
+struct access_rule {
+	enum abi_access what;
+	uint32_t unused;
+	uint64_t dropped; /* segments, by a rule that denies */
+};
+
+struct source_key {
+	uint32_t addr[4]; /* as in access_key; of IPv6 the first half */
+};
+
+struct source {
+	uint64_t syns_full_ns, frames_full_ns; /* when its buckets are full again */
+	uint64_t dropped_syn_rate, dropped_conns, dropped_frame_rate;
+};
+
+/* The value is a number: connections of the source that are open on that I/O thread. */
+struct source_thread {
+	struct source_key source;
+	uint32_t thread;
 };
 
 /* --- icmp_ring: a router could not pass on one of our segments ----------- */
@@ -181,6 +232,11 @@ struct mode {
 	X(xdp_drop_options, "dropped: our port, with IPv4 options or IPv6 extension headers, of " \
 			    "no kernel connection") \
 	X(xdp_drop_fragment, "dropped: our port, a first fragment, of no kernel connection") \
+	X(xdp_drop_denied, "dropped: our port, from a prefix that is denied (--deny)") \
+	X(xdp_drop_syn_rate, "dropped: SYN from a source that sends too many (--limit-syns)") \
+	X(xdp_drop_conns, "dropped: SYN from a source with enough connections (--limit-conns)") \
+	X(xdp_drop_frame_rate, \
+	  "dropped: frame from a source that sends too many (--limit-frames)") \
 	/* frames that passed as xdp_pass_proto, and were read besides */ \
 	X(icmp_told, "ICMP errors about the MTU of our segments, told to the I/O thread") \
 	X(icmp_lost, "and not told: icmp_ring was full") \

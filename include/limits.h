@@ -256,6 +256,16 @@ enum {
 	/* After a fall-through a segment of no kernel connection is dropped for so
 	 * long (the client sends again, by then we may be back), then passed. */
 	STEER_GRACE_MS = 3000,
+	/* --allow and --deny: from the command line, and in all. A lookup takes as long
+	 * as prefixes are nested in each other, not as there are many. */
+	RULES_MAX = 64,
+	ACCESS_MAX = 1024,
+	/* Sources whose rates are known, 0.6 MiB in the kernel. Of more than that at a
+	 * time, those who send seldom find full buckets; who floods stays. */
+	SOURCES_MAX = 4096,
+	/* --limit-syns, --limit-frames: a bucket counts in whole ns, at 10 million a
+	 * second 100 of them: wrong by 1 % at most. */
+	LIMIT_RATE_MAX = 10000000,
 	/* Records of 56 bytes: 1,170 of them. A ring buffer must be a power of two and
 	 * a multiple of the page, and arm64 has pages of 4, 16 and 64 KiB. */
 	ICMP_RING_BYTES = 64 * 1024,

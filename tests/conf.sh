@@ -174,6 +174,84 @@ result $? 'eight addresses'
 check $eight --addr=192.0.2.5
 refused 'a ninth address is refused' 'at most 8 addresses'
 
+# These act in the XDP program, which loopback cannot have: asked of an interface that is
+# not there everything else is checked first; what is printed takes a real one.
+passes_up_to_interface() { # OPTIONS...
+	run --check -i nosuch0 "$@"
+	[ $status = 1 ] && grep -q '^saker: no interface nosuch0' "$dir/err"
+}
+nic=$(cd /sys/class/net && for one in *; do [ "$one" = lo ] || [ ! -e "$one/ifindex" ] || echo "$one"; done | head -n 1)
+guarded() { # OPTION=VALUE LINE: as takes
+	if [ -z "$nic" ]; then
+		passes_up_to_interface "--$1"
+		result $? "--$1 is taken"
+	else
+		run --check -i "$nic" "--$1"
+		[ $status = 0 ] && grep -qxF -- "$2" "$dir/out"
+		result $? "--$1 gives '$2'"
+	fi
+}
+for rate in limit-syns limit-frames; do
+	manual_has $rate ' 0 to 10000000'
+	takes $rate=0 "$rate = 0"
+	guarded $rate=1 "$rate = 1/1"
+	guarded $rate=100 "$rate = 100/100"
+	guarded $rate=100/250 "$rate = 100/250"
+	guarded $rate=10000000/1 "$rate = 10000000/1"
+	for bad in '' -1 10000001 ' 1' 1.5 1k /5 x/5 0/5 1/ 1/0 1/x 1/2/3 1/10000001 \
+		18446744073709551617; do
+		rejects $rate "$bad" 'wanted N or N/BURST, whole numbers up to 10000000'
+	done
+done
+manual_has limit-conns ' 0 to 60000'
+takes limit-conns=0 'limit-conns = 0'
+guarded limit-conns=60000 'limit-conns = 60000'
+rejects limit-conns 60001 'wanted a whole number, 0 ... 60000'
+guarded deny=192.0.2.0/24 'deny = 192.0.2.0/24'
+guarded deny=192.0.2.7 'deny = 192.0.2.7/32'
+guarded deny=::ffff:192.0.2.0/120 'deny = 192.0.2.0/24'
+guarded deny=0.0.0.0/0 'deny = 0.0.0.0/0'
+guarded deny=2001:db8::/32 'deny = 2001:db8::/32'
+guarded deny=2001:db8::7 'deny = 2001:db8::7/128'
+guarded deny=2000::/3 'deny = 2000::/3'
+guarded deny=all 'deny = all'
+for list in allow deny; do
+	for bad in '' 192.0.2 192.0.2.256 localhost 192.0.2.1,192.0.2.2 fe80::1%eth0 any; do
+		rejects $list "$bad" 'wanted a prefix, such as 192.0.2.0/24, 2001:db8::/32 or all'
+	done
+	for bad in / /33 /-1 /+8 /0x8 /8/8 '/ 8' /0008; do
+		rejects $list "10.0.0.0$bad" 'wanted /0 ... /32 behind an IPv4 address'
+	done
+	rejects $list fd88::/129 'wanted /0 ... /128 behind an IPv6 address'
+	rejects $list 192.0.2.7/24 'the address has bits behind the prefix: did you mean 192.0.2.0/24'
+	rejects $list fd88::1/64 'the address has bits behind the prefix: did you mean fd88::/64'
+	rejects $list ::/0 'that holds the IPv4 addresses too: say all'
+	rejects $list ::ffff:0.0.0.0/95 'the address has bits behind the prefix'
+done
+check --deny=10.0.0.0/8 --allow=10.0.0.0/8
+refused 'a prefix that is there already' '--allow=10.0.0.0/8: this prefix is there already'
+run --check -i nosuch0 --allow=10.0.0.0/8
+refused '--allow alone does nothing' '--allow without --deny changes nothing'
+for other in --limit-conns=1 --limit-syns=1 --limit-frames=1 --deny=all; do
+	check $other
+	refused "$other without an XDP program" 'with --io=socket nft(8) does this'
+done
+many=$(seq -f '--deny=10.0.0.%g' 64)
+# shellcheck disable=SC2086 # words
+passes_up_to_interface $many
+result $? '64 prefixes'
+# shellcheck disable=SC2086
+run --check -i nosuch0 $many --allow=10.0.1.0/24
+refused 'a 65th' 'at most 64 prefixes; saker-ctl(8) adds more'
+file 'deny = 10.0.0.0/8' 'deny = 192.0.2.0/24' 'allow = 10.1.0.0/16' 'limit-syns = 5/6'
+passes_up_to_interface --config="$dir/conf"
+result $? 'a prefix a line'
+if [ -n "$nic" ]; then
+	run --check -i "$nic" --config="$dir/conf" --deny=all
+	[ $status = 0 ] && [ "$(grep -E '^(allow|deny)' "$dir/out")" = 'deny = all' ] && grep -qx 'limit-syns = 5/6' "$dir/out"
+	result $? 'prefixes of the command line replace those of the file'
+fi
+
 takes pin-dir=/sys/fs/bpf/x 'pin-dir = /sys/fs/bpf/x'
 rejects pin-dir x 'wanted an absolute path'
 rejects pin-dir '' 'wanted 1 ... 255 characters'
@@ -304,7 +382,7 @@ done
 check
 cp "$dir/out" "$dir/defaults"
 "$saker" --help | tr -s ' \n' ' ' | sed 's/ \(-., \)*--/\n/g' > "$dir/help"
-for option in port io max-conns max-n max-wait-ms slice-us spin-us lanes max-body cache header-timeout body-timeout \
+for option in port io limit-conns limit-syns limit-frames max-conns max-n max-wait-ms slice-us spin-us lanes max-body cache header-timeout body-timeout \
 	idle-timeout stall-ms drain-s for; do
 	told=$(sed -n "s/^$option=.*(default \([a-z0-9.]*\).*/\1/p" "$dir/help")
 	real=$(sed -n "s/^$option = //; t found; d; :found s/\.000$//p; t; p" "$dir/defaults")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "conf.h"
+#include "prefix.h"
 
 #include <argp.h>
 #include <arpa/inet.h>
@@ -47,6 +48,11 @@ enum {
 	KEY_IO,
 	KEY_IO_CPU,
 	KEY_COMPUTE_CPUS,
+	KEY_LIMIT_CONNS,
+	KEY_LIMIT_SYNS,
+	KEY_LIMIT_FRAMES,
+	KEY_ALLOW,
+	KEY_DENY,
 	KEY_MAX_CONNS,
 	KEY_MAX_N,
 	KEY_MAX_WAIT,
@@ -99,6 +105,16 @@ static const struct argp_option options[] = {
 	  "CPUs that only compute (default: none, the I/O threads do)", 1 },
 
 	{ .doc = "Limits:", .group = 2 },
+	{ "limit-conns", KEY_LIMIT_CONNS, "N", 0,
+	  "connections at once of one source, an IPv4 address or an IPv6 /64 (default 0: any)", 2 },
+	{ "limit-syns", KEY_LIMIT_SYNS, "N[/BURST]", 0,
+	  "connections that one source may begin in a second (default 0: any)", 2 },
+	{ "limit-frames", KEY_LIMIT_FRAMES, "N[/BURST]", 0,
+	  "frames that one source may send in a second (default 0: any)", 2 },
+	{ "allow", KEY_ALLOW, "PREFIX", 0,
+	  "let in what a shorter --deny holds off, such as 192.0.2.0/24; up to 64 of both", 2 },
+	{ "deny", KEY_DENY, "PREFIX", 0,
+	  "drop segments from there; all: from everywhere (default: nobody)", 2 },
 	{ "max-conns", KEY_MAX_CONNS, "N", 0, "connections at once (default 1024)", 2 },
 	{ "max-n", KEY_MAX_N, "N", 0, "largest n of a request (default 100000000)", 2 },
 	{ "max-wait-ms", KEY_MAX_WAIT, "MS", 0,
@@ -152,7 +168,8 @@ struct given {
 struct pass {
 	struct conf *conf;
 	const char *config_file;
-	bool addr_given, path_given; /* the first of these here replaces those of the file */
+	bool addr_given, path_given,
+		rule_given; /* the first of these here replaces those of the file */
 };
 
 __attribute__((format(printf, 2, 3))) static _Noreturn void refuse(const struct given *g,
@@ -172,16 +189,24 @@ __attribute__((format(printf, 2, 3))) static _Noreturn void refuse(const struct 
 	exit(EXIT_USAGE);
 }
 
+/* A number from *at on, which moves behind it. False: none, or above max. */
+static bool digits(const char **at, uint64_t max, uint64_t *v)
+{
+	const char *start = *at;
+
+	for (*v = 0; isdigit((unsigned char)**at); ++*at)
+		if (__builtin_mul_overflow(*v, 10, v) ||
+		    __builtin_add_overflow(*v, (unsigned)(**at - '0'), v))
+			return false;
+	return *at != start && *v <= max;
+}
+
 static uint64_t number(const struct given *g, uint64_t min, uint64_t max)
 {
 	const char *at = g->value;
-	uint64_t v = 0;
+	uint64_t v;
 
-	for (; isdigit((unsigned char)*at); at++)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (unsigned)(*at - '0'), &v))
-			break;
-	if (at == g->value || *at || v < min || v > max)
+	if (!digits(&at, max, &v) || *at || v < min)
 		refuse(g, "wanted a whole number, %" PRIu64 " ... %" PRIu64, min, max);
 	return v;
 }
@@ -294,6 +319,40 @@ static void add_addr(struct conf *conf, const struct given *g)
 	memcpy(conf->addr[conf->addr_count++], addr, sizeof addr);
 }
 
+/* "100" or "100/250" */
+static void limit(const struct given *g, uint32_t *per_s, uint32_t *burst)
+{
+	const char *at = g->value;
+	uint64_t n, most;
+	bool good = digits(&at, LIMIT_RATE_MAX, &n);
+
+	most = n;
+	if (good && *at == '/') {
+		at++;
+		good = n && digits(&at, LIMIT_RATE_MAX, &most) && most;
+	}
+	if (!good || *at)
+		refuse(g, "wanted N or N/BURST, whole numbers up to %d", LIMIT_RATE_MAX);
+	*per_s = (uint32_t)n;
+	*burst = (uint32_t)most;
+}
+
+static void add_rule(struct conf *conf, const struct given *g, enum abi_access what)
+{
+	struct access_key prefix;
+	char room[PREFIX_TEXT * 2];
+	const char *why = prefix_parse(&prefix, g->value, room);
+
+	if (why)
+		refuse(g, "%s", why);
+	for (unsigned i = 0; i < conf->rules; i++)
+		if (!memcmp(&conf->rule[i].prefix, &prefix, sizeof prefix))
+			refuse(g, "this prefix is there already");
+	if (conf->rules == RULES_MAX)
+		refuse(g, "at most %d prefixes; saker-ctl(8) adds more", RULES_MAX);
+	conf->rule[conf->rules++] = (struct conf_rule){ .prefix = prefix, .what = what };
+}
+
 static enum abi_steer steer_how(const struct given *g)
 {
 	if (!strcmp(g->value, "port"))
@@ -387,6 +446,11 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_IO: c->io = io_rung(g); break;
 	case KEY_IO_CPU: c->io_cpus = cpu_list(g, c->io_cpu, IO_THREADS_MAX); break;
 	case KEY_COMPUTE_CPUS: c->compute_cpus = cpu_list(g, c->compute_cpu, CREW_MAX); break;
+	case KEY_LIMIT_CONNS: c->limits.conns = (uint32_t)number(g, 0, CONNS_MAX); break;
+	case KEY_LIMIT_SYNS: limit(g, &c->limits.syns_per_s, &c->limits.syns_burst); break;
+	case KEY_LIMIT_FRAMES: limit(g, &c->limits.frames_per_s, &c->limits.frames_burst); break;
+	case KEY_ALLOW: add_rule(c, g, ACCESS_allow); break;
+	case KEY_DENY: add_rule(c, g, ACCESS_deny); break;
 	case KEY_MAX_CONNS: c->max_conns = (unsigned)number(g, 1, CONNS_MAX); break;
 	case KEY_MAX_N: c->max_n = number(g, 0, N_MAX_MAX); break;
 	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)number(g, 0, WAIT_MS_MAX); break;
@@ -462,7 +526,8 @@ static void read_line(struct conf *conf, char *line, struct given *g, uint64_t *
 	if (!o)
 		refuse(g, "no such setting; saker --help lists them");
 	uint64_t bit = UINT64_C(1) << (o - options);
-	if (*seen & bit && o->key != KEY_ADDR && o->key != KEY_PATH)
+	if (*seen & bit && o->key != KEY_ADDR && o->key != KEY_PATH && o->key != KEY_ALLOW &&
+	    o->key != KEY_DENY)
 		refuse(g, "given twice in this file");
 	*seen |= bit;
 	set(conf, o->key, g);
@@ -516,6 +581,10 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 	if (key == KEY_PATH && !pass->path_given) {
 		pass->path_given = true;
 		pass->conf->paths = 0;
+	}
+	if ((key == KEY_ALLOW || key == KEY_DENY) && !pass->rule_given) {
+		pass->rule_given = true;
+		pass->conf->rules = 0;
 	}
 	set(pass->conf, key, &(struct given){ .name = o->name, .value = value });
 	return 0;
@@ -626,6 +695,27 @@ static void check_steer(struct conf *c)
 		c->local_port = (uint16_t)(c->port + 1);
 }
 
+/* Who acts on them, and that they do something. */
+static void check_guard(const struct conf *c)
+{
+	const char *why = NULL;
+	bool denies = false;
+
+	for (unsigned i = 0; i < c->rules; i++)
+		denies = denies || c->rule[i].what == ACCESS_deny;
+	if (c->io == CONF_IO_SOCKET && conf_guards(c))
+		why = "--limit-..., --allow and --deny are for frames that the kernel does not "
+		      "see; "
+		      "with --io=socket nft(8) does this";
+	else if (c->rules && !denies)
+		why = "--allow without --deny changes nothing: who is in no prefix is let in; "
+		      "--deny=all holds off the others";
+	if (why) {
+		fprintf(stderr, "saker: %s\n", why);
+		exit(EXIT_USAGE);
+	}
+}
+
 /* Without a name: the user that is made for it, else the one that owns nothing. */
 static void default_user(struct conf_user *u)
 {
@@ -665,6 +755,7 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 	}
 	check_cpus(conf);
 	check_steer(conf);
+	check_guard(conf);
 	if (!*conf->user.name)
 		default_user(&conf->user);
 	if (!conf->calibrate)
@@ -674,6 +765,23 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 static void print_seconds(const char *name, unsigned ms)
 {
 	printf("%s = %u.%03u\n", name, ms / 1000, ms % 1000);
+}
+
+static void print_limit(const char *name, uint32_t per_s, uint32_t burst)
+{
+	printf(per_s ? "%s = %u/%u\n" : "%s = %u\n", name, per_s, burst);
+}
+
+static void print_guard(const struct conf *c)
+{
+	char text[PREFIX_TEXT];
+
+	printf("limit-conns = %u\n", c->limits.conns);
+	print_limit("limit-syns", c->limits.syns_per_s, c->limits.syns_burst);
+	print_limit("limit-frames", c->limits.frames_per_s, c->limits.frames_burst);
+	for (unsigned i = 0; i < c->rules; i++)
+		printf("%s = %s\n", c->rule[i].what == ACCESS_deny ? "deny" : "allow",
+		       prefix_text(text, &c->rule[i].prefix));
 }
 
 static void print_cpus(const char *name, const int *cpus, unsigned count)
@@ -699,6 +807,7 @@ void conf_print(const struct conf *c)
 	printf("io = %s\n", io_names[c->io]);
 	print_cpus("io-cpu", c->io_cpu, c->io_cpus);
 	print_cpus("compute-cpus", c->compute_cpu, c->compute_cpus);
+	print_guard(c);
 	printf("max-conns = %u\nmax-n = %" PRIu64 "\nmax-wait-ms = %u\nslice-us = %u\n"
 	       "spin-us = %u\nlanes = %u\nmax-body = %u\ncache = %u\n",
 	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->spin_us, c->lanes,

@@ -24,6 +24,12 @@ enum { CONF_PATH = 256, CONF_NAME = 33 /* useradd takes names of 32 */ };
 /* --io: which rungs may be tried. */
 enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_SOCKET };
 
+/* --allow, --deny: in the order given, no prefix twice. */
+struct conf_rule {
+	struct access_key prefix;
+	enum abi_access what;
+};
+
 /* --user: who the worker is. */
 struct conf_user {
 	char name[CONF_NAME]; /* as it was given; "": nobody was named */
@@ -43,7 +49,10 @@ struct conf {
 	unsigned paths;                                 /* --path, repeatable; the default is one */
 	char path[STEER_PATHS_MAX][STEER_PATH_LEN + 1]; /* what a target begins with */
 	bool path_keepalive;
-	uint16_t local_port; /* of the socket rung, on loopback, with STEER_path */
+	uint16_t local_port;  /* of the socket rung, on loopback, with STEER_path */
+	struct limits limits; /* of one source: --limit-conns, --limit-syns, --limit-frames */
+	unsigned rules;
+	struct conf_rule rule[RULES_MAX];
 	unsigned io_cpus; /* --io-cpu; 0: one thread, on the first isolated CPU or the last one */
 	int io_cpu[IO_THREADS_MAX];
 	unsigned compute_cpus; /* --compute-cpus; none of them is an I/O CPU */
@@ -73,6 +82,12 @@ struct conf {
 static inline unsigned conf_io_threads(const struct conf *c)
 {
 	return c->io_cpus ? c->io_cpus : 1;
+}
+
+/* Is there anything that only the XDP program can see to? */
+static inline bool conf_guards(const struct conf *c)
+{
+	return c->limits.conns || c->limits.syns_per_s || c->limits.frames_per_s || c->rules;
 }
 
 /* Fill *conf from argv, or print why not and exit. --help and --version exit

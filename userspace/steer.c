@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include "guard.h"
 #include "steer.h"
 #include "stats.h"
 #include "steer.skel.h"
@@ -21,9 +22,11 @@
 #define OUR_PROGRAM "saker_steer"
 #define DISPATCHER "xdp_dispatcher"
 
-static const char *const map_names[] = { "config", "live",     "mode",     "counters", "stages",
-					 "lanes",  "gauges",   "rings",    "conns",    "summary",
-					 "trace",  "xsks_map", "icmp_ring" };
+static const char *const map_names[] = { "config",      "live",    "mode",   "counters",
+					 "stages",      "lanes",   "gauges", "rings",
+					 "conns",       "summary", "trace",  "xsks_map",
+					 "icmp_ring",   "limits",  "access", "sources",
+					 "source_conns" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -258,8 +261,10 @@ static int let_group(const char *path, mode_t mode, const struct conf *conf)
  * may take. Who cannot be let in is no reason not to serve. */
 static void let_read(const struct steer *s, const struct conf *conf)
 {
-	static const char *const names[] = { "config", "live",   "mode",  "counters", "stages",
-					     "lanes",  "gauges", "rings", "conns",    "summary" };
+	static const char *const names[] = { "config",  "live",        "mode",   "counters",
+					     "stages",  "lanes",       "gauges", "rings",
+					     "conns",   "summary",     "limits", "access",
+					     "sources", "source_conns" };
 	char path[CONF_PATH + 16];
 	int error = let_group(s->pin_dir, 0750, conf);
 	for (size_t i = 0; !error && i < array_size(names); i++) {
@@ -367,9 +372,15 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.trace, size->io_threads);
 	if (!error)
+		error = bpf_map__set_max_entries(skel->maps.source_conns,
+						 size->io_threads * conf->max_conns);
+	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
 		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
+	if (!error)
+		error = guard_set(conf, bpf_map__fd(skel->maps.limits),
+				  bpf_map__fd(skel->maps.access));
 	return error ? refuse_load(s, error) : 0;
 }
 

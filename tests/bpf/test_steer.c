@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include "tap.h"
 #include "dut.h"
+#include "guard_cases.h"
 #include "icmp_fixtures.h"
 
 static bool agrees(const struct outcome *o, uint32_t verdict, uint32_t counter)
@@ -418,6 +419,7 @@ int main(void)
 	test_icmp_full();
 	test_stamp();
 	test_threads();
+	test_guard();
 	test_kernel(false);
 	test_kernel(true);
 	test_blocks();

@@ -32,7 +32,7 @@ field() { # MAP JQ
 }
 for want in 'config .version 4' 'mode .version 4' "mode .port $port" 'mode .state STATE_ready' \
 	'mode .rung RUNG_xdp_native' 'live .ready 1' 'counters .http_ok 1' 'stages .total.count 1' \
-	'lanes .state TABLE_' 'gauges .requests 0' 'rings .frames 512' 'conns .state CONN_'; do
+	'lanes .state TABLE_' 'gauges .requests 0' 'rings .frames 512' 'conns .state CONN_' 'limits .syns_per_s 0'; do
 	# shellcheck disable=SC2086 # words
 	set -- $want
 	like "$1$2" "$(field "$1" "$2")" "$3*"
@@ -70,6 +70,6 @@ is 'prog show: its maps by name' "$(blind bpftool -j prog show id "$id" | jq -r 
 is 'net show: the interface and the program' "$(blind bpftool -j net show | jq -c '.[0].xdp[0] | [.devname, .id]')" "[\"server0\",$id]"
 is 'link show: an XDP link' "$(blind bpftool -j link show | jq -r ".[] | select(.prog_id == $id) | .type")" xdp
 is 'the pins' "$(in_s ls "$(pins)" | tr '\n' ' ')" \
-	'config conns counters gauges icmp_ring lanes live mode rings stages summary trace xsks_map '
+	'access config conns counters gauges icmp_ring lanes limits live mode rings source_conns sources stages summary trace xsks_map '
 stop_saker
 finish
