@@ -72,13 +72,14 @@ PURE := buf spsc siphash cache wheel image watch \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer rungs nic cpu conf say talk netev \
-        guard prefix stats table calibrate crew logger tracer \
+        attached guard prefix stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
-TOOLS := saker-stat
+TOOLS := saker-stat saker-ctl
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
+ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -109,6 +110,10 @@ $B/saker: $(pure-o) $(edge-o)
 $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trace.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(CURSES) -lm
+
+$B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)

@@ -150,7 +150,7 @@ static void *grown(void *at, size_t size)
 {
 	at = realloc(at, size);
 	if (!at) {
-		fputs("saker-stat: no memory\n", stderr);
+		fprintf(stderr, "%s: no memory\n", program_invocation_short_name);
 		exit(1);
 	}
 	return at;
@@ -218,17 +218,18 @@ static bool load_one(struct set *set, const struct args *args)
 	char dir[STAT_DIR];
 	int err = stats_where(dir, sizeof dir, args->ifname, args->pin_dir);
 	if (err) {
-		fprintf(stderr, "saker-stat: %s: %s\n", args->ifname, strerror(-err));
+		fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, args->ifname,
+			strerror(-err));
 		return false;
 	}
 	struct instance *in = set_add(set, dir);
 	instance_load(in);
 	if (in->err == -ENOENT)
-		fprintf(stderr,
-			"saker-stat: no saker on %s: %s; `saker-stat` lists those there are\n",
-			args->pin_dir ? args->pin_dir : args->ifname, in->error);
+		fprintf(stderr, "%s: no saker on %s: %s; `saker-stat` lists those there are\n",
+			program_invocation_short_name, args->pin_dir ? args->pin_dir : args->ifname,
+			in->error);
 	else if (in->err)
-		fprintf(stderr, "saker-stat: %s\n", in->error);
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, in->error);
 	return !in->err;
 }
 
@@ -239,14 +240,16 @@ bool set_load(struct set *set, const struct args *args)
 	set->several = true;
 	if (!set_find(set)) {
 		fprintf(stderr,
-			"saker-stat: " STATS_ROOT
+			"%s: " STATS_ROOT
 			": %s: run as root, or let your group read it (saker-stat(8))\n",
-			strerror(errno));
+			program_invocation_short_name, strerror(errno));
 		return false;
 	}
 	if (!set->count)
-		fprintf(stderr, "saker-stat: no saker here: nothing in " STATS_ROOT
-				" (ip netns exec hides it: use nsenter --net=...)\n");
+		fprintf(stderr,
+			"%s: no saker here: nothing in " STATS_ROOT
+			" (ip netns exec hides it: use nsenter --net=...)\n",
+			program_invocation_short_name);
 	for (uint32_t i = 0; i < set->count; i++)
 		instance_load(set->list[i]);
 	return set->count;

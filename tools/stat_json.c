@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <inttypes.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
 #include "stat.h"
 #include "stat_gauges.h"
-
-static void json_string(const char *name, const char *text, size_t size)
-{
-	printf("\"%s\":\"", name);
-	for (size_t i = 0; i < size && text[i]; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
 
 static void json_cores(const struct instance *in)
 {
@@ -115,6 +104,22 @@ static void json_whole(const char *name, const struct figures *f)
 	printf("}");
 }
 
+/* Not in the report: a responder without an XDP program has none in force. */
+static void json_in_force(const struct instance *in)
+{
+	char error[STAT_ERROR];
+	struct limits l;
+	uint32_t entries, key = 0;
+	int fd = stats_map_open(in->dir, "limits", sizeof l, &entries, error, sizeof error);
+
+	if (fd >= 0 && !bpf_map_lookup_elem(fd, &key, &l))
+		json_limits(&l);
+	else
+		printf("\"limits\":null");
+	if (fd >= 0)
+		close(fd);
+}
+
 void json_show(const struct shown *s)
 {
 	const struct instance *in = s->in;
@@ -142,6 +147,8 @@ void json_show(const struct shown *s)
 	json_counters(s->start);
 	printf(",\n  ");
 	gauges_json(in->dir, &in->report.mode);
+	printf(",\n  ");
+	json_in_force(in);
 	printf("}");
 }
 

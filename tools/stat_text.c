@@ -34,3 +34,23 @@ uint64_t clock_ns(clockid_t id)
 	clock_gettime(id, &t);
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
+
+void json_string(const char *name, const char *text, size_t size)
+{
+	printf("\"%s\":\"", name);
+	for (size_t i = 0; i < size && text[i]; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+void json_limits(const struct limits *l)
+{
+	printf("\"limits\":{\"conns\":%u,\"syns_per_s\":%u,\"syns_burst\":%u,\"frames_per_s\":%u,"
+	       "\"frames_burst\":%u}",
+	       l->conns, l->syns_per_s, l->syns_burst, l->frames_per_s, l->frames_burst);
+}

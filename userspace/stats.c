@@ -268,9 +268,9 @@ static int map_open(const struct reader *r, const char *name, size_t value_size,
 		err = refuse(r, -EINVAL, "%s is not an array map of saker's", path);
 	else if (info.value_size != value_size)
 		err = refuse(r, -EPROTO,
-			     "%s has values of %u bytes, this saker-stat knows %zu: "
-			     "use the saker-stat that was built with the responder",
-			     path, info.value_size, value_size);
+			     "%s has values of %u bytes, this %s knows %zu: "
+			     "use the one that was built with the responder",
+			     path, info.value_size, program_invocation_short_name, value_size);
 	if (err) {
 		close(fd);
 		return err;
@@ -364,9 +364,9 @@ int stats_load(struct stats_report *out, const char *dir, char *error, size_t si
 			      dir);
 	if (out->mode.version != ABI_VERSION)
 		return refuse(&r, -EPROTO,
-			      "%s has maps of version %u, this saker-stat knows %u: "
-			      "use the saker-stat that was built with the responder",
-			      dir, out->mode.version, ABI_VERSION);
+			      "%s has maps of version %u, this %s knows %u: "
+			      "use the one that was built with the responder",
+			      dir, out->mode.version, program_invocation_short_name, ABI_VERSION);
 	if ((err = map_load_one(&r, "live", &out->live, sizeof out->live)) ||
 	    (err = map_load_one(&r, "summary", &out->summary, sizeof out->summary)) ||
 	    (err = counters_load(&r, out)) || (err = stages_load(&r, &out->stages)))

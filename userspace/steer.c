@@ -13,14 +13,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include "attached.h"
 #include "guard.h"
 #include "steer.h"
 #include "stats.h"
 #include "steer.skel.h"
-
-/* The name of the program as the kernel shows it; of libxdp's dispatcher too. */
-#define OUR_PROGRAM "saker_steer"
-#define DISPATCHER "xdp_dispatcher"
 
 static const char *const map_names[] = { "config",      "live",    "mode",   "counters",
 					 "stages",      "lanes",   "gauges", "rings",
@@ -79,80 +76,41 @@ static unsigned pinned_pid(const char *dir)
 	return ours[0] && !strcmp(ours, theirs) ? mode.pid : 0;
 }
 
-/* The BPF link that holds the program on the interface; 0: netlink did it. */
-static unsigned link_of(unsigned ifindex, unsigned prog_id)
+static int refuse_program(const struct steer *s, const struct attached *a)
 {
-	__u32 id = 0;
-	while (!bpf_link_get_next_id(id, &id)) {
-		struct bpf_link_info info = { .type = 0 };
-		__u32 size = sizeof info;
-		int fd = bpf_link_get_fd_by_id(id);
-		if (fd < 0)
-			continue;
-		int error = bpf_obj_get_info_by_fd(fd, &info, &size);
-		close(fd);
-		if (!error && info.type == BPF_LINK_TYPE_XDP && info.prog_id == prog_id &&
-		    info.xdp.ifindex == ifindex)
-			return id;
-	}
-	return 0;
-}
-
-/* `xdp off` alone takes the mode that the driver would choose, not the one that
- * is in use. */
-static const char *ip_word(const struct bpf_xdp_query_opts *query)
-{
-	if (query->drv_prog_id)
-		return "xdpdrv";
-	if (query->skb_prog_id)
-		return "xdpgeneric";
-	return query->hw_prog_id ? "xdpoffload" : "xdp";
-}
-
-static int refuse_program(const struct steer *s, unsigned prog_id, const char *word)
-{
-	struct bpf_prog_info info = { .type = 0 };
-	__u32 size = sizeof info;
 	char cure[64];
-	int fd = bpf_prog_get_fd_by_id(prog_id);
-	if (fd >= 0) {
-		bpf_obj_get_info_by_fd(fd, &info, &size);
-		close(fd);
-	}
-	unsigned link_id = link_of(s->ifindex, prog_id);
-	if (link_id)
-		snprintf(cure, sizeof cure, "bpftool link detach id %u", link_id);
+	if (a->link_id)
+		snprintf(cure, sizeof cure, "bpftool link detach id %u", a->link_id);
 	else
-		snprintf(cure, sizeof cure, "ip link set dev %s %s off", s->ifname, word);
+		snprintf(cure, sizeof cure, "ip link set dev %s %s off", s->ifname, a->word);
 
-	if (!strcmp(info.name, OUR_PROGRAM))
+	if (!strcmp(a->name, ATTACHED_OURS))
 		return refuse(s, -EBUSY,
 			      "another saker steers this interface (program id %u): "
-			      "stop it, or `%s`",
-			      prog_id, cure);
-	if (!strcmp(info.name, DISPATCHER))
+			      "stop it, or `saker-ctl -i %s detach`",
+			      a->prog_id, s->ifname);
+	if (!strcmp(a->name, ATTACHED_DISPATCHER))
 		return refuse(s, -EBUSY,
 			      "libxdp's dispatcher (%s, program id %u) is attached: "
 			      "`xdp-loader unload %s --all`",
-			      info.name, prog_id, s->ifname);
+			      a->name, a->prog_id, s->ifname);
 	return refuse(s, -EBUSY, "another XDP program (%s, id %u) is attached: `%s`",
-		      info.name[0] ? info.name : "no name", prog_id, cure);
+		      a->name[0] ? a->name : "no name", a->prog_id, cure);
 }
 
 /* An interface holds one native and one generic program, never both by our
  * doing: whichever is there, we stay away. */
 static int check_alone(const struct steer *s)
 {
+	struct attached there;
 	unsigned pid = pinned_pid(s->pin_dir);
 	if (pid)
 		return refuse(s, -EBUSY, "another saker runs here: stop process %u first", pid);
 
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	int error = bpf_xdp_query((int)s->ifindex, 0, &query);
+	int error = attached_ask(&there, s->ifindex);
 	if (error)
 		return refuse(s, error, "cannot ask for its XDP program: %s", strerror(-error));
-	unsigned id = query.drv_prog_id ?: query.skb_prog_id ?: query.hw_prog_id ?: query.prog_id;
-	return id ? refuse_program(s, id, ip_word(&query)) : 0;
+	return there.prog_id ? refuse_program(s, &there) : 0;
 }
 
 /* --- pins --------------------------------------------------------------------- */

@@ -10,8 +10,8 @@ here=${0%/*}
 shift
 core='basics http bad slow blackhole'
 all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew overload
-	exact stat conns bpftool transcripts metrics log trace
-	slow stall survive upgrade load interop hostile impair loss"
+	exact stat conns limits bpftool transcripts metrics log trace
+	slow stall survive upgrade link load interop hostile impair loss"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
