@@ -35,7 +35,7 @@ is 'JSON: each was computed' "$(json '.start.stages.compute.count')" 1200
 is 'JSON: p50 and p99 are there, p99.9 would take 10,000 values' "$(json '.start.stages.compute
 	| [.p50_ns > 0, .p99_ns >= .p50_ns, .p999_ns]')" '[true,true,null]'
 is 'JSON: the members of an instance' "$(json 'keys | join(" ")')" \
-	'abi counters dir gauges heartbeat_age_ns instance last life mode nic now_ns rings start tool'
+	'abi counters dir gauges heartbeat_age_ns instance last life limits mode nic now_ns rings start tool'
 
 st > "$dir/table"
 like 'table, no terminal: the first line names mode and state' "$(sed -n 1p "$dir/table")" \
@@ -242,7 +242,7 @@ like 'nobody else does' "$? $(cat "$dir/out")" '1 *mode: Permission denied: run 
 as $group bpftool map update pinned "$(pins)/live" key 0 0 0 0 value 0 0 0 0 0 0 0 0 > "$dir/out" 2>&1
 like 'the group cannot write' "$? $(cat "$dir/out")" '[1-9]* *Permission denied*'
 is 'what the group may read' "$(in_s sh -c "cd '$(pins)' && stat -c '%n %U:%G %a' . *" | tr '\n' ' ')" \
-	". root:$group 750 config root:$group 640 conns root:$group 640 counters root:$group 640 gauges root:$group 640 icmp_ring root:root 600 lanes root:$group 640 live root:$group 640 mode root:$group 640 rings root:$group 640 stages root:$group 640 summary root:$group 640 trace root:root 600 xsks_map root:root 600 "
+	". root:$group 750 access root:$group 640 config root:$group 640 conns root:$group 640 counters root:$group 640 gauges root:$group 640 icmp_ring root:root 600 lanes root:$group 640 limits root:$group 640 live root:$group 640 mode root:$group 640 rings root:$group 640 source_conns root:$group 640 sources root:$group 640 stages root:$group 640 summary root:$group 640 trace root:root 600 xsks_map root:root 600 "
 
 # --- after a crash ---------------------------------------------------------------------------
 made=$(json .start.requests)
