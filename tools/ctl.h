@@ -44,6 +44,10 @@ int ctl_open(const struct ctl *c, const struct ctl_map *map, bool write);
 void ctl_json_head(const struct ctl *c);
 
 /* --- commands: the exit status --------------------------------------------------- */
+/* The words first: those who run find them right. */
+int ctl_check_access(const struct ctl *c);
+int ctl_check_limits(const struct ctl *c);
+
 int ctl_allow(const struct ctl *c);
 int ctl_deny(const struct ctl *c);
 int ctl_list(const struct ctl *c);

@@ -81,8 +81,6 @@ int ctl_list(const struct ctl *c)
 	static struct rules r;
 	int fd;
 
-	if (c->count)
-		return ctl_usage("list takes no words");
 	fd = ctl_open(c, &access_map, false);
 	if (fd < 0)
 		return 1;
@@ -150,26 +148,35 @@ static void warn_if_useless(const struct ctl *c, int fd)
 			       "`saker-ctl deny add all` holds off the others");
 }
 
-static int change(const struct ctl *c, enum abi_access what)
+int ctl_check_access(const struct ctl *c)
 {
-	bool adds = c->count && !strcmp(c->words[0], "add");
-	struct access_key key[64];
+	struct access_key key;
 	char room[PREFIX_TEXT * 2];
-	int fd, status = 0;
 
-	if (c->count < 2 || (!adds && strcmp(c->words[0], "del")))
-		return ctl_usage("%s: wanted add or del, and a prefix", word(what));
+	if (c->count < 2 || (strcmp(c->words[0], "add") && strcmp(c->words[0], "del")))
+		return ctl_usage("wanted add or del, and a prefix");
 	for (unsigned i = 1; i < c->count; i++) {
-		const char *why = prefix_parse(&key[i], c->words[i], room);
+		const char *why = prefix_parse(&key, c->words[i], room);
 
 		if (why)
 			return ctl_usage("%s: %s", c->words[i], why);
 	}
-	fd = ctl_open(c, &access_map, true);
+	return 0;
+}
+
+static int change(const struct ctl *c, enum abi_access what)
+{
+	bool adds = !strcmp(c->words[0], "add");
+	struct access_key key;
+	char room[PREFIX_TEXT * 2];
+	int fd = ctl_open(c, &access_map, true), status = 0;
+
 	if (fd < 0)
 		return 1;
-	for (unsigned i = 1; i < c->count && !status; i++)
-		status = adds ? add(c, fd, &key[i], what) : del(c, fd, &key[i], what);
+	for (unsigned i = 1; i < c->count && !status; i++) {
+		prefix_parse(&key, c->words[i], room);
+		status = adds ? add(c, fd, &key, what) : del(c, fd, &key, what);
+	}
 	if (!status && adds && what == ACCESS_allow)
 		warn_if_useless(c, fd);
 	close(fd);

@@ -75,10 +75,12 @@ static bool set_one(struct limits *l, const char *word)
 	return !strncmp(word, "frames=", 7) && rate(value, &l->frames_per_s, &l->frames_burst);
 }
 
-static int check(const struct ctl *c)
+int ctl_check_limits(const struct ctl *c)
 {
 	struct limits none;
 
+	if (!c->count)
+		return 0;
 	if (strcmp(c->words[0], "set") || c->count < 2)
 		return ctl_usage("limits: wanted nothing more, or set conns=N syns=N[/BURST] "
 				 "frames=N[/BURST]");
@@ -94,11 +96,8 @@ int ctl_limits(const struct ctl *c)
 {
 	struct limits l;
 	uint32_t key = 0;
-	int status = c->count ? check(c) : 0, fd;
+	int status = 0, fd = ctl_open(c, &limits_map, c->count);
 
-	if (status)
-		return status;
-	fd = ctl_open(c, &limits_map, c->count);
 	if (fd < 0)
 		return 1;
 	if (bpf_map_lookup_elem(fd, &key, &l))

@@ -114,8 +114,6 @@ int ctl_sources(const struct ctl *c)
 	uint32_t shown, threads = stats_io_threads(&c->in->report.mode);
 	int fd, conns;
 
-	if (c->count)
-		return ctl_usage("sources takes no words; --top=N");
 	fd = ctl_open(c, &sources_map, false);
 	conns = fd < 0 ? -1 : ctl_open(c, &conns_map, false);
 	if (conns < 0)

@@ -79,6 +79,9 @@ int ctl_open(const struct ctl *c, const struct ctl_map *map, bool write)
 			    c->in->report.mode.ifname);
 		return -1;
 	}
+	if (write && c->in->report.mode.rung == RUNG_socket)
+		ctl_trouble(c, "note: the socket rung serves, so no XDP program looks at this: "
+			       "there nft(8) sees the traffic");
 	snprintf(path, sizeof path, "%s/%s", c->dir, map->name);
 	int fd = bpf_obj_get_opts(path, &opts);
 	if (fd < 0) {
@@ -152,24 +155,36 @@ static int detach(struct line *l)
 	return status;
 }
 
+static int check_none(const struct ctl *c)
+{
+	return c->count ? ctl_usage("%s: a word too many", c->words[0]) : 0;
+}
+
+/* check: of the words alone, before anybody is looked for. */
 static const struct {
 	const char *name;
+	int (*check)(const struct ctl *c);
 	int (*run)(const struct ctl *c);
 } commands[] = {
-	{ "allow", ctl_allow },   { "deny", ctl_deny },       { "list", ctl_list },
-	{ "limits", ctl_limits }, { "sources", ctl_sources },
+	{ "allow", ctl_check_access, ctl_allow }, { "deny", ctl_check_access, ctl_deny },
+	{ "list", check_none, ctl_list },         { "limits", ctl_check_limits, ctl_limits },
+	{ "sources", check_none, ctl_sources },
 };
 
 static int run(struct line *l)
 {
 	struct set set = { 0 };
-	int status = TROUBLE;
+	int status;
 
 	if (!strcmp(l->command, "detach"))
-		return l->ctl.count ? ctl_usage("detach takes no words") : detach(l);
+		return check_none(&l->ctl) ?: detach(l);
 	for (unsigned i = 0; i < array_size(commands); i++) {
 		if (strcmp(l->command, commands[i].name))
 			continue;
+		status = commands[i].check(&l->ctl);
+		if (status)
+			return status;
+		status = TROUBLE;
 		if (set_load(&set, &l->where))
 			status = one_of(&set, l);
 		if (l->ctl.in)

@@ -184,6 +184,8 @@ like 'allow alone: a note' "$? $(cat "$dir/err")" '0 *note: nobody is denied*sak
 refused 'no limit of that name' 2 'limits set: pings=3: wanted conns=N*' ctl limits set pings=3
 refused 'no number' 2 'limits set: syns=1/: wanted*' ctl limits set syns=1/
 refused 'no command of that name' 2 'halt: no such command*' ctl halt
+refused 'words first, then who is there' 2 '10.88.0: wanted a prefix*' in_s "$build/saker-ctl" -i client9 deny add 10.88.0
+refused 'a word too many' 2 '10.1.0.0/16: a word too many*' ctl list 10.1.0.0/16
 refused 'no responder on that interface' 1 'no saker on client9: *does not exist*' in_s "$build/saker-ctl" -i client9 list
 cp "$build/saker-ctl" "$dir/saker-ctl"
 refused 'not root' 1 '*run as root*' in_s setpriv --reuid=65534 --clear-groups "$dir/saker-ctl" -i server0 deny add all
