@@ -28,7 +28,7 @@
  *   summary    1                        starter, each second       yes
  *   trace      an entry per I/O thread  saker-stat trace, and the  yes
  *                                       I/O thread (trace.h)
- *   limits     1                        starter, saker-ctl         no
+ *   limits     1                        starter, saker-ctl         yes
  *   access     ACCESS_MAX prefixes      starter, saker-ctl; XDP    no
  *                                       counts
  *   sources    SOURCES_MAX, the ones    XDP                        no

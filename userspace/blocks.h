@@ -22,8 +22,9 @@
 #define BLOCK_LIST(X) \
 	X(live) \
 	X(mode) \
-	X(counters) X(stages) X(lanes) X(gauges) X(rings) X(conns) X(summary) X(trace) \
-		X(icmp_ring)
+	X(counters) \
+	X(stages) X(lanes) X(gauges) X(rings) X(conns) X(summary) X(trace) X(icmp_ring) X(limits) \
+		X(source_conns)
 enum block {
 #define X(name) BLOCK_##name,
 	BLOCK_LIST(X)
@@ -53,7 +54,9 @@ struct blocks {
 	/* a page of each I/O thread's, and where the rest is: tracer.h */
 	struct trace_ring *trace[IO_THREADS_MAX];
 	int trace_fd;
-	struct icmp icmp; /* I/O thread 0's, once it is handed over */
+	const struct limits *limits;
+	int source_conns_fd; /* a copy, for system calls */
+	struct icmp icmp;    /* I/O thread 0's, once it is handed over */
 };
 
 int blocks_map(struct blocks *b, const struct blocks_size *size, const int fd[BLOCKS]);

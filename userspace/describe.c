@@ -81,6 +81,12 @@ static void describe_socket(const struct worker *w, uint16_t id, struct conn_ent
 	out->unsent = w->out[id].len;
 }
 
+bool worker_moved(struct worker *w, uint16_t *id)
+{
+	*id = line_take(w, LINE_MOVED);
+	return *id != WORKER_NONE;
+}
+
 void worker_describe(const struct worker *w, uint16_t id, struct conn_entry *out)
 {
 	const struct session *s = &w->session[id];

@@ -52,19 +52,12 @@ int guard_ended(int fd, unsigned thread, const uint8_t remote[16])
 	return bpf_map_update_elem(fd, &key, &open, 0) ? -errno : 0;
 }
 
-int guard_forget(int fd, unsigned thread)
+int guard_forget(int fd)
 {
-	struct source_thread key, *from = NULL, next;
+	struct source_thread key;
 
-	while (!bpf_map_get_next_key(fd, from, &next)) {
-		if (next.thread == thread) {
-			/* The walk goes on from the one before: this one is gone then. */
-			if (bpf_map_delete_elem(fd, &next))
-				return -errno;
-			continue;
-		}
-		key = next;
-		from = &key;
-	}
+	while (!bpf_map_get_next_key(fd, NULL, &key))
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			return -errno;
 	return errno == ENOENT ? 0 : -errno;
 }

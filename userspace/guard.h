@@ -24,7 +24,7 @@ int guard_set(const struct conf *conf, int limits_fd, int access_fd);
 int guard_opened(int fd, unsigned thread, const uint8_t remote[16]);
 int guard_ended(int fd, unsigned thread, const uint8_t remote[16]);
 
-/* The thread has none any more, or begins to count. */
-int guard_forget(int fd, unsigned thread);
+/* Nobody has any: before a worker begins. */
+int guard_forget(int fd);
 
 #endif

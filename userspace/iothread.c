@@ -454,6 +454,7 @@ static void turn_rings(struct iothread *io)
 		io->sock_ns = now_ns;
 		busy |= sock_poll(io->sock, io->worker, io->now.stats, 0);
 	}
+	sources_turn(&io->now.sources, io->worker);
 	busy |= compute(io, busy || worker_busy(io->worker), now_ns);
 	if (worker_due(io->worker) || io->now.ring[0].in_flight)
 		transmit(io);
@@ -472,6 +473,7 @@ static void turn_sockets(struct iothread *io)
 	bool busy = sock_poll(io->sock, io->worker, io->now.stats, restless ? 0 : SLEEP_MS);
 	uint64_t now_ns = cpu_now_ns();
 
+	sources_turn(&io->now.sources, io->worker);
 	busy |= compute(io, busy, now_ns);
 	sock_flush(io->sock, io->worker, io->now.stats);
 	beat(io, now_ns);

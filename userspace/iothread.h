@@ -48,6 +48,7 @@
 #include "logger.h"
 #include "ring.h"
 #include "sock.h"
+#include "sources.h"
 #include "spsc.h"
 #include "tracer.h"
 #include "watch.h"
@@ -68,6 +69,7 @@ struct bypass {
 	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
+	struct sources sources; /* of the stand-in: none */
 	struct tracer tracer; /* has a page while there are rings */
 	const char *text;     /* the mode, for /healthz */
 	/* what /metrics shows: the blocks of all, and whose hearts beat */

@@ -56,6 +56,8 @@ void session_open(struct worker *w, uint16_t id, uint64_t now_ns)
 	s->opened_ns = now_ns;
 	s->requests = s->bytes_in = s->bytes_out = 0;
 	session_top(w, id);
+	if (!is_sock(w, id))
+		line_put(w, LINE_MOVED, id);
 	session_next(w, id, now_ns);
 }
 
@@ -102,6 +104,8 @@ void session_end(struct worker *w, uint16_t id)
 {
 	drop_work(w, id);
 	wheel_set(&w->wheel, id, 0);
+	if (!is_sock(w, id))
+		line_put(w, LINE_MOVED, id);
 	w->session[id].phase = PHASE_FREE;
 }
 

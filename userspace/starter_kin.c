@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "books.h"
 #include "cpu.h"
+#include "guard.h"
 #include "say.h"
 #include "starter_private.h"
 
@@ -57,6 +58,7 @@ int kin_engage(struct starter *st)
 
 	if (!st->maps)
 		return 0;
+	guard_forget(s->map_fd[BLOCK_source_conns]); /* of the worker before */
 	error = child_give_maps(&st->worker, &s->b.size, s->map_fd);
 	if (error)
 		return refuse(st->conf, error, "the worker did not take the maps: %s",

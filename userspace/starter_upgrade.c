@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cpu.h"
+#include "guard.h"
 #include "handover.h"
 #include "say.h"
 #include "starter_private.h"
@@ -307,6 +308,8 @@ static int pass_on(struct starter *st, struct child *heir, bool *parted)
 		return fd;
 	error = child_inherit(heir, &st->worker, fd, parted);
 	close(fd);
+	if (st->maps) /* the heir counts all that it has */
+		guard_forget(st->steer.map_fd[BLOCK_source_conns]);
 	if (!error)
 		error = child_give_rings(heir, &st->rungs, true, st->text);
 	if (!error)

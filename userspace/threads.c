@@ -234,6 +234,9 @@ static struct bypass share_of(struct threads *th, unsigned t)
 	};
 
 	if (!th->stand_in)
+		sources_init(&b.sources, from->limits, from->source_conns_fd, t,
+			     th->conf->max_conns);
+	if (!th->stand_in)
 		tracer_init(&b.tracer, from->trace[t], from->trace_fd, t);
 	b.metrics.counters = from->counters;
 	b.metrics.counter_blocks = size->counters;
@@ -375,6 +378,8 @@ void threads_close(struct threads *th)
 		sock_close(&th->one[--th->opened].sock);
 	for (unsigned t = 0; t < th->count; t++)
 		crew_stop(&th->one[t].crew);
+	for (unsigned t = 0; t < th->count; t++)
+		sources_fini(&th->one[t].bypass[0].sources);
 	for (unsigned t = 0; t < th->count; t++)
 		if (th->one[t].io.worker)
 			cpu_pages_free(th->one[t].io.worker, th->one[t].worker_len);

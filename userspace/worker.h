@@ -132,6 +132,10 @@ uint16_t worker_after(const struct worker *w, uint16_t id);
 /* All that abi.h says of a connection, but seq, seen_ns and, of a socket, the local port. */
 void worker_describe(const struct worker *w, uint16_t id, struct conn_entry *out);
 
+/* The next id of a connection over frames that has opened or ended since it was asked
+ * last, perhaps both; false: there is none. */
+bool worker_moved(struct worker *w, uint16_t *id);
+
 /* --- connections of kernel sockets ------------------------------------------------- */
 
 /* A free id for a new one, or WORKER_NONE when all are taken. */

@@ -46,6 +46,7 @@ enum session_line {
 	LINE_AGAIN, /* buffered bytes to parse, or an answer to try again */
 	LINE_ROOM,  /* sockets that could not read: no buffer */
 	LINE_SOCK,  /* sockets with something new, for worker_ready */
+	LINE_MOVED, /* connections over frames that have opened or ended, for worker_moved */
 	LINES,
 };
 

@@ -77,6 +77,7 @@ with open(sys.argv[4]) as asks:
         print(r.status, c.sock.getsockname()[1], flush=True)
 PY
 spawn_c python3 "$dir/asks.py" $server4 $port $other4 "$dir/asks" > "$dir/answers"
+asks=$spawned
 answers() { [ "$(wc -l < "$dir/answers")" = "$1" ]; }
 echo ask >&9
 ok 'an open connection is answered' soon 5 answers 1
@@ -90,6 +91,7 @@ ctl deny del $other4
 ok 'let in again: it is answered' soon 10 answers 2
 is 'on the same connection' "$(sort -u "$dir/answers" | wc -l)" 1
 exec 9>&-
+kill "$asks" # it has the pipe's other end, too
 
 # --- prefixes, by bpftool: the commands of docs/maps.md ---------------------------------------
 docs=$here/../../docs/maps.md
@@ -137,6 +139,46 @@ is 'above its rate a client is slowed down, and answered' \
 	"$(in_c curl -s --max-time 60 -o "$dir/body" -w '%{http_code}\n' "$url/compute?n=[1-40]" | sort | uniq -c | tr -s ' ')" ' 40 200'
 least 'by drops' "$(counter xdp_drop_frame_rate)" 1
 is 'of its own' "$(ctl --json sources | jq -r '[.sources[] | select(.dropped_frame_rate > 0) | .source] | join(" ")')" "$client4"
+# --- connections -------------------------------------------------------------------------------
+# HOW MANY from ADDRESS to HOST, each after an answer, until told to end.
+cat > "$dir/holds.py" << 'PY'
+import http.client, sys
+held = []
+for _ in range(int(sys.argv[1])):
+    c = http.client.HTTPConnection(sys.argv[3], int(sys.argv[4]), timeout=20, source_address=(sys.argv[2], 0))
+    c.request("GET", "/compute?n=1")
+    assert c.getresponse().read()
+    held.append(c)
+print("holds", flush=True)
+open(sys.argv[5]).read()
+PY
+hold() { # HOW MANY ADDRESS HOST: they end with a line to the pipe
+	mkfifo "$dir/end$1$2"
+	spawn_c python3 "$dir/holds.py" "$1" "$2" "$3" $port "$dir/end$1$2" > "$dir/held$1$2"
+	ok "$1 connections from $2 are held" soon 10 grep -q holds "$dir/held$1$2"
+}
+opens() { # SOURCE HOW MANY
+	[ "$(ctl --json --top=0 sources | jq "[.sources[] | select(.source == \"$1\") | .open] | add")" = "$2" ]
+}
+ctl limits set frames=0
+hold 2 $other4 $server4
+ok 'limits set conns, while they are there' ctl limits set conns=3
+served 'a third passes' $other4 "$url"
+ok 'two are open' soon 5 opens $other4 2
+hold 1 $other4 $server4
+held_off 'a fourth' $other4 "$url"
+least 'counted' "$(counter xdp_drop_conns)" 1
+served 'another source is served' $client4 "$url"
+hold 3 $other6 $server6
+held_off 'IPv6: a fourth' $other6 "$url6"
+echo end > "$dir/end1$other4" # its reader is there: it holds
+ok 'one has ended' soon 5 opens $other4 2
+served 'then one more is served' $other4 "$url"
+worker=$(pgrep -P "$saker" -x saker-worker)
+kill -9 "$worker"
+anew() { [ "$(pgrep -P "$saker" -x saker-worker)" != "$worker" ] && [ "$(from $other6 "$url6")" = 200 ]; }
+ok 'the worker dies: its connections are forgotten' soon 10 anew
+for one in "$dir/end2$other4" "$dir/end3$other6"; do echo end > "$one"; done
 ok 'limits set, all at once' ctl limits set conns=7 syns=100 frames=0
 is 'a burst as long as the rate' "$(ctl --json limits | jq -c .limits)" \
 	'{"conns":7,"syns_per_s":100,"syns_burst":100,"frames_per_s":0,"frames_burst":0}'
