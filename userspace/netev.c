@@ -533,3 +533,9 @@ void netev_close(struct netev *n)
 		close(n->ask_fd);
 	n->bell_fd = n->ask_fd = -1;
 }
+
+void netev_attached(struct netev *n, uint64_t now_ns)
+{
+	if (look(n, now_ns))
+		n->known.xdp_id = n->now.xdp_id;
+}

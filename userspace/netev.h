@@ -130,6 +130,10 @@ bool netev_settle(struct netev *n, uint64_t now_ns);
  * when nothing is left to tell. */
 bool netev_diff(struct netev_state *known, const struct netev_state *now, struct netev_event *e);
 
+/* We have changed the program on it: only that is known then; whatever else is new is
+ * still told. */
+void netev_attached(struct netev *n, uint64_t now_ns);
+
 enum netev_cure netev_cure(const struct netev_event *e);
 
 /* What is said of it, without the name of the interface: cause, and the cure if the

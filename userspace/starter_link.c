@@ -100,7 +100,7 @@ static void cure(struct starter *st, const struct netev_event *e)
 		open_anew(st);
 		break;
 	}
-	netev_settle(&st->netev, cpu_now_ns());
+	netev_attached(&st->netev, cpu_now_ns());
 }
 
 /* What only we can see, for the I/O threads' watch. */
@@ -138,6 +138,7 @@ static void help(struct starter *st, unsigned asked)
 		       *text ? "; " : "", text);
 		take_back(st);
 		give(st, rungs_lower(&st->rungs));
+		netev_attached(&st->netev, cpu_now_ns());
 		break;
 	default:
 		break;

@@ -7,7 +7,9 @@
 # shellcheck source=tests/net/lib.sh
 . "${0%/*}/lib.sh"
 network 2
-in_s ethtool -L server0 rx 1 tx 1 > /dev/null
+# A veth takes a native program only with as many RX queues as its peer sends on.
+nsenter --net="/run/netns/$client" ethtool -L client0 rx 1 tx 1
+in_s ethtool -L server0 rx 1 tx 1
 start_saker --stall-ms=300
 
 said() { # TEXT [TIMES]: so often in the log
@@ -24,11 +26,12 @@ answers() {
 # One connection that asks ten times a second, through all that leaves the device alone.
 spawn_c python3 "$here/clients/steady_one.py" "$server4" $port "$dir/going" "$dir/steady"
 steady=$spawned
+ok 'a connection that stays' soon 5 [ -e "$dir/steady" ]
 
 ok 'before: over frames' over_frames
 
 ip -n "$client" link set client0 down
-ok 'no carrier: it is said' soon 3 said 'carrier'
+ok 'no carrier: it is said' soon 3 said 'the link is down'
 sleep 1.5
 ip -n "$client" link set client0 up
 ip -n "$client" address add $client6/64 dev client0 nodad
@@ -50,18 +53,13 @@ ok 'another address is said' soon 3 said '10.88.0.77'
 is 'and served' "$(hash_of "http://10.88.0.77:$port/compute?n=2")" 0x1076963a
 ip -n "$server" address del 10.88.0.77/24 dev server0
 
-in_s ethtool -L server0 rx 2 tx 2 > /dev/null
+in_s ethtool -L server0 rx 2
 two_queues() {
 	[ "$(mode queues)" = 2 ]
 }
 ok 'two queues: a socket for each' soon 5 two_queues
 ok 'over frames' soon 5 over_frames
-in_s ethtool -L server0 rx 1 tx 1 > /dev/null
-one_queue() {
-	[ "$(mode queues)" = 1 ]
-}
-ok 'one queue again' soon 5 one_queue
-ok 'over frames again' soon 5 over_frames
+is 'fewer queues than sockets: the kernel refuses' "$(in_s ethtool -L server0 rx 1 > "$dir/out" 2>&1; echo $?)" 1
 
 : > "$dir/going"
 wait $steady
@@ -74,18 +72,18 @@ ip -n "$server" link set server0 address $server_mac
 ok 'and back: over frames' soon 5 over_frames
 
 in_s bpftool link detach id "$(in_s bpftool -j link show | jq '.[] | select(.type == "xdp") | .id')" > "$dir/out" 2>&1
-ok 'the program was taken off: it is said' soon 3 said 'program'
+ok 'the program was taken off: it is said' soon 3 said 'is no longer what the interface has'
 ok 'the socket rung answers' soon 5 answers
 is 'the mode says so' "$(mode rung)" socket
 
 ip -n "$server" link del server0
-ok 'the device is gone: it is said' soon 3 said 'gone\|deleted'
+ok 'the device is gone: it is said' soon 3 said 'the interface is gone'
 ip link add server0 netns "$server" type veth peer name client0 netns "$client"
 set_up "$server" server0 $server_mac $server4 $server6
 set_up "$client" client0 $client_mac $client4 $client6
 nsenter --net="/run/netns/$client" ethtool -K client0 tx off > /dev/null
 ok 'a new device of the same name: over frames' soon 10 over_frames
-is 'the rung is what it was' "$(mode rung)" xdp_native
+is 'the rung is what it was' "$(mode rung)" xdp-native
 note < "$dir/log"
 stop_saker
 finish

@@ -16,11 +16,13 @@ with socket.create_connection((address, port), 10) as s:
         start = time.monotonic()
         s.sendall(b"GET /compute?n=2 HTTP/1.1\r\nHost: x\r\n\r\n")
         got = b""
-        while b"0x1076963a" not in got or not got.endswith(b"}"):
+        while b"0x1076963a" not in got or b"}" not in got:
             data = s.recv(65536)
             if not data:
                 sys.exit("the connection ended")
             got += data
+        if not answers:
+            open(report, "x", encoding="ascii").close()
         answers += 1
         slowest = max(slowest, time.monotonic() - start)
         time.sleep(0.1)
