@@ -208,8 +208,10 @@ enum {
 	CHILD_PAUSE_MS = 250,
 	CHILD_PAUSE_MAX_MS = 16000,
 	CHILD_END_MS = 2000, /* to join its threads, each within a slice; then SIGKILL */
-	/* A device that came back may not be up, or not have its queues yet. */
+	/* A device that came back may not be up yet, a card that hung may send again; twice
+	 * as long each time. */
 	LINK_AGAIN_MS = 1000,
+	LINK_AGAIN_MAX_MS = 60000,
 	/* The worker must have been well for so long before its stand-in goes. */
 	STAND_IN_MS = 2000,
 };

@@ -302,7 +302,9 @@ static int start(struct server *s)
 	error = threads_prepare(th, want->mode, want->nic, want->secret);
 	if (!error && want->kind != SERVER_HEIR)
 		error = run(s, s->text[2]);
-	return error ? error : tell(s, TALK_up, 0);
+	if (!error)
+		error = tell(s, TALK_up, 0);
+	return error == -EPIPE ? 0 : error; /* the starter is gone already: attend ends at once */
 }
 
 /* Ctrl-C goes to the whole group: the starter decides what it means. */

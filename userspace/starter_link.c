@@ -26,7 +26,8 @@ static void take_back(struct starter *st)
 	books_rings(&st->steer.b);
 }
 
-/* With whatever rungs_* made of it: the sockets serve if there are no rings. */
+/* With whatever rungs_* made of it. Without rings the sockets serve, and it is tried again
+ * after a pause, which grows while nothing helps. */
 static void give(struct starter *st, int error)
 {
 	if (st->worker.pid && !error)
@@ -34,6 +35,13 @@ static void give(struct starter *st, int error)
 	if (error)
 		rungs_close(&st->rungs);
 	starter_publish(st);
+	if (!error) {
+		st->link_again_ns = st->link_pause_ms = 0;
+	} else {
+		st->link_pause_ms = (unsigned)min_u64(max_u64(2 * st->link_pause_ms, LINK_AGAIN_MS),
+						      LINK_AGAIN_MAX_MS);
+		st->link_again_ns = cpu_now_ns() + st->link_pause_ms * (uint64_t)NS_PER_MS;
+	}
 	say(st->conf, "%s: %s", error ? "the socket rung serves" : "the bypass serves again",
 	    st->text);
 	notify_status(&st->notify, st->text);
@@ -47,17 +55,22 @@ static void reopen(struct starter *st)
 	give(st, nic_ask(&st->nic, st->conf->ifname) ?: rungs_again(&st->rungs));
 }
 
-/* The device is another one: its number, address and queues are. */
-static void open_anew(struct starter *st)
+/* The device may be another one: its number, address and queues are. */
+static int move(struct starter *st)
 {
 	st->conf->ifindex = if_nametoindex(st->conf->ifname);
-	if (nic_ask(&st->nic, st->conf->ifname) || rungs_check(st->conf, &st->nic) ||
-	    steer_move(&st->steer, st->conf, st->nic.mac)) {
-		st->link_again_ns = cpu_now_ns() + LINK_AGAIN_MS * (uint64_t)NS_PER_MS;
-		return;
-	}
-	st->link_again_ns = 0;
-	give(st, rungs_climb(&st->rungs));
+	return nic_ask(&st->nic, st->conf->ifname)     ?:
+		       rungs_check(st->conf, &st->nic) ?:
+		       steer_move(&st->steer, st->conf, st->nic.mac);
+}
+
+/* Nothing is open; the program may still be attached. */
+static void open_anew(struct starter *st)
+{
+	if (st->steer.link_fd >= 0)
+		give(st, rungs_again(&st->rungs));
+	else
+		give(st, move(st) ?: rungs_climb(&st->rungs));
 }
 
 /* --- events ------------------------------------------------------------------------------ */
@@ -123,14 +136,12 @@ static void help(struct starter *st, unsigned asked)
 	unsigned queue = watch_asked_queue(asked);
 	char text[NIC_TEXT] = "";
 
-	if (part >= WATCH_completions)
+	if (part >= WATCH_completions) /* the card's fault, perhaps */
 		nic_dead_tx(st->conf->ifname, text);
 	switch (watch_asked_remedy(asked)) {
 	case WATCH_REBIND:
-		refuse(st->conf, 0,
-		       "queue %u: %s: new connections go to the kernel, the sockets are "
-		       "opened anew",
-		       queue, cause);
+		refuse(st->conf, 0, "queue %u: %s: sockets are opened anew%s%s", queue, cause,
+		       *text ? "; " : "", text);
 		reopen(st);
 		break;
 	case WATCH_RUNG:

@@ -42,6 +42,7 @@ struct starter {
 	bool netev_open;
 	struct netev netev;
 	uint64_t link_again_ns; /* when a device that came back is tried again; 0: no need */
+	unsigned link_pause_ms; /* the last one before that */
 	unsigned told_asked;    /* of what the worker wants done */
 	struct child worker, stand_in;
 	bool unwell;         /* one of them did not end as it should */

@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A card that hangs, for LD_PRELOAD: while the file $HANG is there, the kick of
- * an AF_XDP socket sends nothing, as a driver's full queue does. No veth can.
+ * A card that hangs, for LD_PRELOAD: while the first byte of the file $HANG is a 1, the
+ * kick of an AF_XDP socket sends nothing, as a driver's full queue does. No veth can.
+ * The file is mapped at the start: the worker may open nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static const volatile char *hangs = "0";
+static ssize_t (*real)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+
+__attribute__((constructor)) static void begin(void)
+{
+	int fd = open(getenv("HANG"), O_RDONLY | O_CLOEXEC);
+	void *at = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (at != MAP_FAILED)
+		hangs = at;
+	close(fd);
+	real = (ssize_t (*)(int, const void *, size_t, int, const struct sockaddr *,
+			    socklen_t))dlsym(RTLD_NEXT, "sendto");
+}
 
 ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
 	       socklen_t len)
 {
-	static ssize_t (*real)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-
-	if (!real)
-		real = (ssize_t (*)(int, const void *, size_t, int, const struct sockaddr *,
-				    socklen_t))dlsym(RTLD_NEXT, "sendto");
-	if (!bytes && !access(getenv("HANG"), F_OK)) {
+	if (!bytes && *hangs == '1') {
 		errno = EAGAIN;
 		return -1;
 	}
