@@ -18,6 +18,7 @@
 #                      the published load, overload, a mix (root); B_ARGS=overload for one
 #   B=stats            what recording costs, and a reader 10 times a second
 #   B=steer            what the XDP program takes for a frame (root)
+#   B=hostile          p99 under a SYN flood, a request among 10,000 connections (root)
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
 # make fuzz T=http     run one fuzzer (http, image, pkt, tcp, worker) for TIME=60 seconds
@@ -46,7 +47,7 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew json lane loss stats steer,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew hostile json lane loss stats steer,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
@@ -225,6 +226,10 @@ $B/impair: tests/net/impair.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
+$B/flood_tcp: tests/net/flood_tcp.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
 $B/storm: tests/net/clients/storm.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
@@ -300,11 +305,11 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: $(if $(filter $(BENCH),net compute loss stats),all) $(if $(filter $(BENCH),net loss stats),,$B/bench_$(BENCH:compute=lane))
+bench: $(if $(filter $(BENCH),net compute hostile loss stats),all) $(if $(filter $(BENCH),net hostile loss stats),,$B/bench_$(BENCH:compute=lane))
 	$Q$(if $(filter $(BENCH),crew json lane steer),$B/bench_$(BENCH) $(B_ARGS))
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
 	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
-	$Q$(if $(filter $(BENCH),net compute loss stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
+	$Q$(if $(filter $(BENCH),net compute hostile loss stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
 # The lane bodies as they are shipped to the Pi, in a model of its core.
 MCA_B := build/aarch64-linux-gnu

@@ -11,7 +11,7 @@ shift
 core='basics http bad slow blackhole'
 all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew overload
 	exact stat conns limits bpftool transcripts metrics log trace
-	slow stall survive upgrade link load interop hostile impair loss"
+	slow stall survive upgrade link load interop hostile flood crowd scan impair loss"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
@@ -28,6 +28,7 @@ need="$build/pass.bpf.o $build/drop.bpf.o"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
 case " $* " in *' impair '*) need="$need $build/impair" ;; esac
 case " $* " in *' overload '*) need="$need $build/rate" ;; esac
+case " $* " in *' flood '*) need="$need $build/rate $build/flood_tcp" ;; esac
 # shellcheck disable=SC2086 # words
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
 
