@@ -9,7 +9,7 @@ build=$1
 here=${0%/*}
 shift
 core='basics http bad slow blackhole'
-all="basics http heap rungs blackhole others refusals bad odd mtu wire queues threads crew overload
+all="basics http heap rungs ladder blackhole others neighbours refusals bad odd mtu wire queues threads crew overload
 	exact stat conns limits bpftool transcripts metrics log trace
 	slow stall survive upgrade link load interop hostile flood crowd scan impair loss"
 # shellcheck disable=SC2086 # words
@@ -26,9 +26,9 @@ fi
 build=$(cd "$build" && pwd) || exit 1
 need="$build/pass.bpf.o $build/drop.bpf.o"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
-case " $* " in *' impair '*) need="$need $build/impair" ;; esac
+case " $* " in *' impair '* | *' soak '*) need="$need $build/impair" ;; esac
 case " $* " in *' overload '*) need="$need $build/rate" ;; esac
-case " $* " in *' flood '*) need="$need $build/rate $build/flood_tcp" ;; esac
+case " $* " in *' flood '* | *' soak '*) need="$need $build/rate $build/flood_tcp" ;; esac
 # shellcheck disable=SC2086 # words
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
 
