@@ -48,4 +48,6 @@ else
 	tally_skip conf "$build/saker is not built: run make first"
 fi
 
+[ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
+
 tally_close

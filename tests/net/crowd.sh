@@ -91,7 +91,11 @@ ok 'then it is empty again' soon 10 open_now 0
 before=$(counter http_idle_evicted)
 gathers 64 0
 is 'half a head on each' "$(tell half half)" 64
-served 'half heads: a newcomer is served, when they have had their time'
+# They do not close either: each keeps its slot for --header-timeout, then for TCP_LINGER_MS.
+from=$(date +%s)
+is 'half heads: a newcomer is served, when they have had their time' \
+	"$(hash_of --max-time 90 "$url/compute?n=1000")" 0xa06ae7fd
+note "after $(($(date +%s) - from)) s"
 is 'half heads: they are no idle clients' "$(counter http_idle_evicted)" "$before"
 is 'half heads: each is counted' "$(counter http_header_timeouts)" 64
 scatters

@@ -212,17 +212,29 @@ trouble_crash() {
 	up
 }
 
-workers() { # processes that the responder forked
-	ps -o pid= --ppid "$saker"
+worker() {
+	pgrep -P "$saker" -x saker-worker
+}
+
+new_worker() {
+	[ -n "$(worker)" ] && [ "$(worker)" != "$before" ]
 }
 
 trouble_worker_dies() {
-	before=$(workers)
-	# shellcheck disable=SC2086 # words
-	kill -9 $before
-	soon 5 served || complain 'nobody is served 5 s after the worker died'
-	after=$(workers)
-	[ -n "$after" ] && [ "$after" != "$before" ] || complain 'there is no new worker'
+	before=$(worker)
+	kill -9 "$before"
+	soon 10 served || complain 'nobody is served 10 s after the worker died'
+	soon 10 new_worker || complain 'there is no new worker'
+}
+
+# The starter sees that nobody looks, and has sockets served; then the worker goes on.
+gentle_trouble_worker_stops() {
+	stopped=$(worker)
+	kill -STOP "$stopped"
+	pick 0.1 0.5 1 2
+	sleep "$picked"
+	soon 10 served || complain "nobody is served while the worker stands still ($picked s)"
+	kill -CONT "$stopped"
 }
 
 gentle_trouble_upgrade() {
@@ -247,7 +259,9 @@ without() { # TROUBLE REASON
 	troubles=$(echo "$troubles" | grep -vx ".*trouble_$1")
 	skip "$2" "trouble: $1"
 }
-[ -n "$(workers)" ] || without worker_dies 'the responder is one process'
+for one in worker_dies worker_stops; do
+	[ -n "$(worker)" ] || without $one 'the responder is one process'
+done
 grep -q 'Dv SIGUSR2' "$here/../../docs/saker.8" || without upgrade 'it takes no SIGUSR2'
 
 crowd_up
@@ -264,13 +278,13 @@ while now=$(($(date +%s) - begun)) && [ $now -lt "$seconds" ]; do
 	pick $troubles
 	chosen=$picked trouble=${picked#*trouble_}
 	[ -z "$V" ] || note "$now s: $trouble"
-	before=$(status_of '[.right, .broken] | join(" ")') began=$(date +%s%N)
+	had=$(status_of '[.right, .broken] | join(" ")') began=$(date +%s%N)
 	$chosen
 	settle
-	# A restart and a crash have counts of their own.
-	case $chosen in *_restart) before='0 0' ;; esac
-	echo "$trouble $((($(date +%s%N) - began) / 1000000)) $before $(status_of '[.right, .broken] | join(" ")')" >> "$dir/tally"
-	broken=$(($(status_of .broken) - ${before#* }))
+	# After a restart others ask, who count anew.
+	case $chosen in *_restart) had='0 0' ;; esac
+	echo "$trouble $((($(date +%s%N) - began) / 1000000)) $had $(status_of '[.right, .broken] | join(" ")')" >> "$dir/tally"
+	broken=$(($(status_of .broken) - ${had#* }))
 	case $chosen in
 	gentle_*) [ $broken = 0 ] || complain "$broken connections broke: $(tail -n 1 "$dir/trouble")" ;;
 	esac
@@ -299,7 +313,7 @@ least 'there were answers' "$(jq -s 'map(.right) | add' "$dir/counts")" $((secon
 is 'no trouble left a trace' "$(sort "$dir/complaints" | uniq -c)" ''
 least 'memory did not grow' $((early + grow_kb)) "$kb"
 is 'no word but those that the troubles explain' "$(grep -v -E \
-	'^saker: (ready|CPU [0-9]+ is not isolated|server0: (stopping|nothing was sent for|frames are sent again|carrier|link))' \
+	'^saker: (ready|server0: CPU [0-9]+ is not isolated|server0: (stopping|the worker|a new worker serves|there is no worker|nothing was sent for|frames are sent again|carrier|link))' \
 	"$dir/said" | sort | uniq -c)" ''
 ok 'nothing is left on the interface' no_xdp_program
 finish
