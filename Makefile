@@ -60,7 +60,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 override CFLAGS += -std=gnu11 $(MARCH) -MMD -MP $(WARNINGS) -fno-strict-aliasing -pthread \
             $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(if $(COV),--coverage)
-LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+LDFLAGS  += -pthread -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
 BPF_LIBS := $(shell $(PKGCONF) --libs libbpf 2>/dev/null)
 BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iquote include -iquote bpf \
             -idirafter /usr/include/$(MULTIARCH)

@@ -50,7 +50,7 @@ int nic_ask(struct nic *nic, const char *ifname)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
 
-	*nic = (struct nic){ .mtu = 0 };
+	*nic = (struct nic){ .ifindex = if_nametoindex(ifname) };
 	error = fd < 0 ? -errno : ask(fd, nic, ifname);
 	if (fd >= 0)
 		close(fd);

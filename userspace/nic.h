@@ -17,6 +17,7 @@ enum {
 };
 
 struct nic {
+	unsigned ifindex;
 	uint8_t mac[6];
 	bool has_ip4;
 	uint8_t ip4[4]; /* the first address */

@@ -54,7 +54,7 @@ static int open_ring(struct rungs *r, unsigned queue, bool tx)
 {
 	struct ring_options o = {
 		.ifname = r->conf->ifname,
-		.ifindex = r->conf->ifindex,
+		.ifindex = r->nic->ifindex,
 		.queue = queue,
 		.tx = tx,
 		.zero_copy = r->copy == COPY_zero_copy,

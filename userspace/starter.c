@@ -325,7 +325,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 	return error < 0 || st->unwell ? 1 : 0;
 }
 
-int starter_run(struct conf *conf, char **argv, uint64_t exec_ns)
+int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns)
 {
 	/* Not in pages that are shared: a child lets go of its own copy. */
 	static struct starter st;

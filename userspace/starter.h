@@ -25,6 +25,6 @@
 
 /* Run until the end; the exit status of main. argv: for the binary that follows at an
  * upgrade; exec_ns: when main began. */
-int starter_run(struct conf *conf, char **argv, uint64_t exec_ns);
+int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns);
 
 #endif

@@ -4,7 +4,6 @@
  * stands still; here it is done. Connections outlive all of it: the worker gives its rings
  * up, and gets others.
  */
-#include <net/if.h>
 #include <string.h>
 #include "books.h"
 #include "cpu.h"
@@ -58,10 +57,9 @@ static void reopen(struct starter *st)
 /* The device may be another one: its number, address and queues are. */
 static int move(struct starter *st)
 {
-	st->conf->ifindex = if_nametoindex(st->conf->ifname);
 	return nic_ask(&st->nic, st->conf->ifname)     ?:
 		       rungs_check(st->conf, &st->nic) ?:
-		       steer_move(&st->steer, st->conf, st->nic.mac);
+		       steer_move(&st->steer, st->conf, st->nic.ifindex, st->nic.mac);
 }
 
 /* Nothing is open; the program may still be attached. */

@@ -23,7 +23,7 @@
 
 /* Everything that outlives a function; most of it is never touched. */
 struct starter {
-	struct conf *conf; /* its ifindex follows the device */
+	const struct conf *conf;
 	char **argv;
 	struct nic nic;
 	struct listeners listeners;

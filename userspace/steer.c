@@ -513,10 +513,10 @@ int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	return error;
 }
 
-int steer_move(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+int steer_move(struct steer *s, const struct conf *conf, unsigned ifindex, const uint8_t mac[6])
 {
 	must(s->link_fd < 0);
-	s->ifindex = conf->ifindex;
+	s->ifindex = ifindex;
 	return steer_renew(s, conf, mac);
 }
 

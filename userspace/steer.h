@@ -62,8 +62,8 @@ int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_l
  * goes on. */
 int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
 
-/* The same for another device of the same name, conf->ifindex; nothing is attached. */
-int steer_move(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
+/* The same for another device of the same name; nothing is attached. */
+int steer_move(struct steer *s, const struct conf *conf, unsigned ifindex, const uint8_t mac[6]);
 
 /* In native mode (driver) or generic mode (skb). -EOPNOTSUPP, -EINVAL, -ERANGE:
  * the driver does not take it like this; generic mode may still do. */
