@@ -137,6 +137,9 @@ enum {
 	IDLE_TIMEOUT_MS = 60000, /* keep-alive without a request; answers: as bodies */
 	RATE_MIN = 500,          /* bytes a second; nginx counts silence only */
 	DRAIN_S = 5,
+	/* An idle client may have sent a request when the end began: so long it is waited
+	 * for. More than a round trip on any LAN. */
+	DRAIN_IDLE_MS = 200,
 	STALL_MS = 1000, /* heartbeat older than this: XDP lets frames pass */
 };
 

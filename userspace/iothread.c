@@ -192,6 +192,10 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 		watch_rings(io, now_ns);
 		tracer_rest(&io->now.tracer, now_ns);
 	}
+	if (io->drain_ns && now_ns - io->drain_ns > DRAIN_IDLE_MS * (uint64_t)NS_PER_MS) {
+		io->drain_ns = 0;
+		worker_close_idle(io->worker, now_ns);
+	}
 	if (io->draining && !worker_live(io->worker))
 		atomic_store_explicit(&io->drained, 1, memory_order_release); /* D */
 }
@@ -486,8 +490,9 @@ static void turn_sockets(struct iothread *io)
 static void start_drain(struct iothread *io)
 {
 	io->draining = true;
+	io->drain_ns = cpu_now_ns();
 	sock_stop(io->sock);
-	worker_drain(io->worker, cpu_now_ns());
+	worker_drain(io->worker);
 }
 
 static void *run(void *arg)

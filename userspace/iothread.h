@@ -117,6 +117,7 @@ struct iothread {
 	struct conns conns;
 	unsigned mtu_taken;
 	bool draining;
+	uint64_t drain_ns; /* since when; 0: idle connections are closed already */
 };
 
 /* Start the thread on its CPU. 0 or -errno, reported. */

@@ -611,10 +611,14 @@ bool worker_over(const struct worker *w, uint16_t id)
 
 /* --- the end ------------------------------------------------------------------------------------------ */
 
-void worker_drain(struct worker *w, uint64_t now_ns)
+void worker_drain(struct worker *w)
 {
 	w->draining = true;
 	tcp_refuse(w->tcp);
+}
+
+void worker_close_idle(struct worker *w, uint64_t now_ns)
+{
 	for (unsigned id = 0; id < w->sessions; id++)
 		if (session_is_idle(w, (uint16_t)id))
 			session_close(w, (uint16_t)id, now_ns);

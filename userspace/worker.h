@@ -168,8 +168,10 @@ bool worker_over(const struct worker *w, uint16_t id);
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* Stop: idle connections are closed, others after their answer. */
-void worker_drain(struct worker *w, uint64_t now_ns);
+/* No new connections; each one ends behind its next answer, which says so. Who is idle may
+ * have a request on its way: a little later close those. */
+void worker_drain(struct worker *w);
+void worker_close_idle(struct worker *w, uint64_t now_ns);
 /* Connections that are not yet over. */
 unsigned worker_live(const struct worker *w);
 

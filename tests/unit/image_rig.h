@@ -126,7 +126,8 @@ static inline void live_on(void)
 	}
 	while ((id = worker_sock_after(w, WORKER_NONE)) != WORKER_NONE)
 		worker_gone(w, id);
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	worker_check(w);
 }
 

@@ -205,7 +205,8 @@ static void test_drain(void)
 	turn();
 	heard(id);
 	id = open_and_send("GET /compute?n=1 HTTP/1.1\r\n");
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	rebirth();
 	send_bytes(id, "Host: a\r\n\r\n", 11);
 	turn();

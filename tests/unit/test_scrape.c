@@ -328,7 +328,8 @@ static void test_forms(void)
 
 	id = open_and_send(REQUEST);
 	turn();
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	answer_in(id, got[0]);
 	behind = undo_chunks(got[0], &body);
 	ok(behind && !*behind && worker_closing(w, id), "and at the end it is finished");

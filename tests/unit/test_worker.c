@@ -354,7 +354,8 @@ static void test_drain(void)
 	heard(idle);
 	busy = open_and_send(GET(1000000));
 	turn();
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	ok(worker_closing(w, idle), "drain closes who is idle");
 	ok(!worker_closing(w, busy), "and lets finish who is not");
 	for (int i = 0; i < 100; i++)
@@ -485,13 +486,15 @@ static void test_no_buffer_behind_gap(void)
 static void test_refuse_when_draining(void)
 {
 	start();
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	frame(7, WIRE_SYN, 5, 0, "");
 	ok(last.flags & WIRE_RST, "drain answers a SYN with RST");
 
 	start();
 	frame(7, WIRE_SYN, 5, 0, "");
-	worker_drain(w, now);
+	worker_drain(w);
+	worker_close_idle(w, now);
 	frame(7, WIRE_ACK, 6, last.seq + 1, "");
 	ok(last.flags & WIRE_RST, "and a handshake that was under way");
 	is(worker_live(w), 0, "so that it comes to an end");
