@@ -164,6 +164,18 @@ static void busy_summarize(struct summary *out, struct stats_before *before,
 	}
 }
 
+/* Word by word, and none that is so already: most buckets stay empty for ever, and their
+ * pages untouched. */
+static void remember(struct hist *before, const struct hist *now)
+{
+	uint64_t *to = (uint64_t *)before;
+	const uint64_t *from = (const uint64_t *)now;
+
+	for (size_t i = 0; i < sizeof *now / sizeof *from; i++)
+		if (to[i] != from[i])
+			to[i] = from[i];
+}
+
 static void stage_summarize(struct summary *out, struct stats_before *before,
 			    const struct stats_view *view, uint32_t stage)
 {
@@ -175,7 +187,7 @@ static void stage_summarize(struct summary *out, struct stats_before *before,
 	hist_summarize(span_stage(&out->start, stage), &now);
 	hist_sub(&one, &now, stats_stage(&before->stages, stage));
 	hist_summarize(span_stage(&out->last, stage), &one);
-	*stats_stage(&before->stages, stage) = now;
+	remember(stats_stage(&before->stages, stage), &now);
 }
 
 void stats_summarize(struct summary *out, struct stats_before *before,
