@@ -34,6 +34,27 @@ pulse=$spawned
 is 'two processes: starter and worker' "$(worker | wc -l)" 1
 ok 'a connection comes over frames' over_frames
 
+# --- the worker stands still for a second --------------------------------------------------
+resets() { # that the kernels of both sides sent, and the responder
+	echo $(($(in_c cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $15 }') +
+		$(in_s cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $15 }') +
+		$(counter tcp_stray) + $(counter tcp_reset_out) + $(counter tcp_reset_in)))
+}
+before=$(resets)
+spawn_c python3 "$here/clients/upgraded.py" "$server4" $port "$dir/going" > "$dir/poses" 2>&1
+poses=$spawned
+sleep 1
+kill -STOP "$(worker)"
+sleep 1
+kill -CONT "$(worker)"
+sleep 2
+: > "$dir/going"
+wait $poses
+is 'connections in every pose live through a second of SIGSTOP' "$?" 0
+adopt < "$dir/poses"
+is 'no side has sent a RST' $(($(resets) - before)) 0
+ok 'the stand-in goes' soon 10 no_stand_in
+
 # --- the worker is killed under load -------------------------------------------------
 in_c wrk -t1 -c8 -d4 "$url/compute?n=0" > "$dir/wrk" 2>&1 &
 load=$!
@@ -68,7 +89,8 @@ is_there() {
 	[ -n "$(worker)" ]
 }
 for i in 1 2 3; do
-	soon 5 is_there && kill -9 "$(worker)"
+	soon 5 is_there
+	pkill -9 -P "$saker" -x saker-worker
 done
 is 'while there is no worker a stand-in answers' "$(hash_of "$url/compute?n=2")" 0x1076963a
 ok 'a worker comes back after a pause' soon 10 over_frames
