@@ -15,7 +15,7 @@ serves_on() { # NAME RUNG
 }
 
 # --- bind succeeds, and nothing is ever sent ---------------------------------------------
-touch "$dir/hang"
+printf 1 > "$dir/hang"
 spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
 saker=$spawned
 serves_on 'a driver that does not send' socket

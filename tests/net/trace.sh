@@ -49,8 +49,9 @@ traced() { # frames that were copied, or that should have been
 	stat_json | jq '.counters | .trace_frames + .trace_lost'
 }
 
-mapped() { # KiB of the maps that the responder has in its memory
-	awk '/bpf-map/ { on = 1 } on && /^Rss:/ { sum += $2; on = 0 } END { print sum }' "/proc/$saker/smaps"
+mapped() { # KiB of the maps that the worker has in its memory
+	awk '/bpf-map/ { on = 1 } on && /^Rss:/ { sum += $2; on = 0 } END { print sum }' \
+		"/proc/$(pgrep -P "$saker" -x saker-worker)/smaps"
 }
 
 start_saker
