@@ -339,7 +339,7 @@ static __always_inline void stamp(struct xdp_md *ctx, __u64 now)
 		return;
 	struct steer_meta *meta = (void *)(long)ctx->data_meta;
 	if ((void *)(meta + 1) <= (void *)(long)ctx->data)
-		meta->stamp_ns = now;
+		*meta = (struct steer_meta){ .stamp_ns = now };
 }
 
 /* Of the thread that has the frame's queue. One thread costs no division: conf is

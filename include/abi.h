@@ -37,6 +37,9 @@
  *     conns    connections              own keys
  *   xsks_map   a socket per RX queue    starter                    no
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
+ *   flows      max_conns + TIMEWAIT_    XDP adds; I/O threads      no
+ *              MAX an I/O thread        mark and delete
+ *   syn_hints  SYN_HINTS                XDP                        no
  */
 #ifndef ABI_H
 #define ABI_H
@@ -44,7 +47,7 @@
 #include <stdint.h>
 #include "limits.h"
 
-enum { ABI_VERSION = 4 };
+enum { ABI_VERSION = 5 };
 
 /* RX queue q belongs to I/O thread q % io_threads. Thread t has block t of counters,
  * of stages and of lanes, compute core k block io_threads + k of counters and of lanes,
@@ -63,6 +66,12 @@ enum abi_steer {
 };
 
 /* --- config: what the XDP program was told ------------------------------ */
+/* --path: a target matches that is text, or goes on behind it with '/' or '?'. */
+struct steer_path {
+	uint32_t len;
+	char text[STEER_PATH_LEN];
+};
+
 struct steer_config {
 	uint32_t version;
 	uint16_t port;                     /* host order */
@@ -74,6 +83,10 @@ struct steer_config {
 	uint64_t grace_ns;                 /* then drop segments of nobody for so long */
 	uint32_t io_threads;               /* 1 ... IO_THREADS_MAX */
 	uint32_t cpu_block;                /* block of counters of CPU 0 */
+	enum abi_steer steer;
+	uint32_t path_count; /* STEER_path: 1 ... STEER_PATHS_MAX */
+	struct steer_path path[STEER_PATHS_MAX];
+	uint64_t early_ns; /* a SYN that is younger: its first data may be on the way */
 };
 
 /* --- live: the words that steer from one packet to the next ------------- */
@@ -99,9 +112,64 @@ enum { STEER_STAND_IN = IO_THREADS_MAX };
 /* The kernel may hold connections on the port: look before redirecting. */
 enum { STEER_KERNEL_FLOWS = 1 };
 
-/* What XDP puts in front of a redirected frame (xdp_md->data_meta). */
+/* What XDP puts in front of a redirected frame (xdp_md->data_meta). All but the stamp
+ * is of STEER_path. */
 struct steer_meta {
 	uint64_t stamp_ns; /* when the program saw the frame; 0: no stamp */
+	uint16_t mss;      /* STEER_META_ADOPT: of the SYN; 0: what it said was lost */
+	uint8_t scale;     /* of the SYN: 0 ... 14; STEER_NO_SCALE: none, or it was lost */
+	uint8_t flags;     /* enum steer_meta_flags */
+	uint32_t unused;
+};
+enum { STEER_NO_SCALE = 255 };
+
+/* The kernel answered the SYN, with a cookie. It agrees to scaling and to SACK only with
+ * clients that send timestamps, so a first segment without them has neither, whatever
+ * scale and STEER_META_SACK say of the SYN. */
+enum steer_meta_flags {
+	/* The segment opens a connection: it begins at the client's ISN + 1, and the
+	 * cookie that it acknowledges was checked. Sent again it has the flag again: then
+	 * the worker may have the connection already, or its TIME-WAIT. */
+	STEER_META_ADOPT = 1,
+	STEER_META_SACK = 2, /* the SYN offered SACK */
+	/* The first segment passed less than early_ns ago: it may have been lost on the
+	 * ring, and will be sent again. No reason for RST when the worker has no such
+	 * connection. */
+	STEER_META_EARLY = 4,
+};
+
+/* --- flows: connections of ours, with STEER_path -------------------------- */
+struct steer_flow_key {
+	uint8_t remote[16]; /* the client; IPv4 as ::ffff:a.b.c.d */
+	uint8_t local[16];
+	uint16_t remote_port, local_port; /* host order */
+	uint32_t zero;
+};
+
+#define FLOW_LIST(X) \
+	X(none) \
+	X(ours)    /* all segments to the worker, a SYN too (RFC 5961 4) */ \
+	X(closing) /* the same, but a SYN counts as new: to the kernel (RFC 6191) */
+enum flow_state {
+#define X(name) FLOW_##name,
+	FLOW_LIST(X)
+#undef X
+};
+
+struct steer_flow {
+	uint64_t since_ns; /* of its first segment */
+	enum flow_state state;
+	uint32_t first_seq; /* of that: the client's ISN + 1 */
+};
+
+/* --- syn_hints: what SYNs said that the kernel answered ------------------- */
+/* Of the same key; the oldest give way. */
+struct syn_hint {
+	uint64_t seen_ns;
+	uint32_t isn;
+	uint16_t mss;  /* RFC 9293 3.7.1: 536 (IPv4) or 1220 (IPv6) where none was said */
+	uint8_t scale; /* as in steer_meta */
+	uint8_t flags; /* STEER_META_SACK */
 };
 
 /* --- limits, access, sources: who may come in (bpf/guard.h) --------------- */
@@ -664,5 +732,8 @@ _Static_assert(sizeof(struct stats_block) >= STATS_COUNT * 8, "one word a counte
 _Static_assert(sizeof(struct trace_ring) == TRACE_ENTRY, "a multiple of every page size");
 _Static_assert(sizeof(struct trace_record) == 24, "no padding");
 _Static_assert(sizeof(struct icmp_event) == 48, "no padding: XDP would have to clear it");
+_Static_assert(sizeof(struct steer_meta) == 16, "a multiple of 4; one store clears it");
+_Static_assert(sizeof(struct steer_flow_key) == 40, "no padding: it is hashed");
+_Static_assert(sizeof(struct steer_flow) == 16 && sizeof(struct syn_hint) == 16, "no padding");
 
 #endif

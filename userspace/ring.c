@@ -21,16 +21,16 @@ static uint8_t *frame_at(const struct ring *r, unsigned frame)
 	return r->umem + (size_t)frame * FRAME_SIZE;
 }
 
-/* Where XDP leaves its stamp, which the kernel copies along with the frame. */
+/* Where XDP leaves its word, which the kernel copies along with the frame. */
 static struct steer_meta *meta_at(const struct ring *r, unsigned frame)
 {
 	return (struct steer_meta *)(frame_at(r, frame) + FRAME_HEADROOM) - 1;
 }
 
-/* Back to the kernel, without a stamp that could be taken for the next one's. */
+/* Back to the kernel, without a word that could be taken for the next one's. */
 static void refill(struct ring *r, unsigned frame, uint32_t at)
 {
-	meta_at(r, frame)->stamp_ns = 0;
+	*meta_at(r, frame) = (struct steer_meta){ 0 };
 	*xsk_ring_prod__fill_addr(&r->fill, at) = (uint64_t)frame * FRAME_SIZE;
 }
 
@@ -75,7 +75,7 @@ unsigned ring_rx(struct ring *r, struct ring_frame batch[BATCH_MAX])
 			.data = r->umem + d->addr,
 			.len = d->len,
 			.frame = (uint16_t)frame,
-			.stamp_ns = meta_at(r, frame)->stamp_ns,
+			.meta = *meta_at(r, frame),
 		};
 	}
 	if (n) {

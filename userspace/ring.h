@@ -67,7 +67,7 @@ struct ring_frame {
 	uint8_t *data;
 	uint32_t len;
 	uint16_t frame;
-	uint64_t stamp_ns; /* of the XDP program; 0: none */
+	struct steer_meta meta; /* of the XDP program; all 0: it left none */
 };
 
 struct ring_options {

@@ -36,7 +36,7 @@ void tracer_received(struct tracer *t, struct stats_block *stats, const struct r
 	struct trace_frame frame = {
 		.bytes = f->data,
 		.len = f->len,
-		.stamp_ns = f->stamp_ns,
+		.stamp_ns = f->meta.stamp_ns,
 		.now_ns = now_ns,
 	};
 

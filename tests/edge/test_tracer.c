@@ -36,7 +36,7 @@ static size_t mapped(void)
 static void receive(uint64_t now_ns)
 {
 	uint8_t bytes[60] = { 1 };
-	struct ring_frame f = { .data = bytes, .len = sizeof bytes, .stamp_ns = now_ns - 1 };
+	struct ring_frame f = { .data = bytes, .len = sizeof bytes, .meta.stamp_ns = now_ns - 1 };
 
 	if (!tracer_wanted(&t, now_ns))
 		return;
