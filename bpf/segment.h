@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * segment.h - is it TCP to our port, and whose
+ *
+ * Place    The first thing that steer.bpf.c does with a frame.
+ * Model    Fills in struct segment, or names what the frame is instead.
+ * Limits   No loop depends on the frame but the one over IPv6 extension
+ *          headers, IP6_EXTENSIONS of them. Header lengths are checked, nothing
+ *          more: user space validates what it gets.
+ */
+#ifndef SEGMENT_H
+#define SEGMENT_H
+
+#include <stdbool.h>
+#include "cursor.h"
+#include "told.h"
+
+/* RFC 8200 4.1: each once, destination options twice; more than that is passed. */
+enum { IP6_EXTENSIONS = 6 };
+
+struct segment {
+	struct bpf_sock_tuple tuple; /* source: the client */
+	bool v6;                     /* which half of the union it is */
+	__u32 local[4];              /* its destination, IPv4 as ::ffff:a.b.c.d */
+	/* OURS, or why the responder would not take it: xdp_drop_options, _fragment */
+	enum stats_index odd;
+	__u8 flags;
+};
+
+/* --- the frame --------------------------------------------------------------- */
+
+/* Bytes of the frame from `at` on. Only the part in fragments costs a call. */
+static __always_inline bool frame_holds(struct xdp_md *ctx, const void *at, __u32 length)
+{
+	__u64 offset = (__u64)at - (__u64)ctx->data;
+	if (offset + length <= (__u64)ctx->data_end - (__u64)ctx->data)
+		return true;
+	return offset + length <= bpf_xdp_get_buff_len(ctx);
+}
+
+/* Of a TCP header: a first fragment may end behind its ports. */
+static __always_inline __u32 tcp_least(const struct segment *s)
+{
+	return s->odd == STATS_xdp_drop_fragment ? WIRE_QUOTE_LEN : WIRE_TCP_LEN;
+}
+
+static __always_inline enum stats_index segment_ip4(struct xdp_md *ctx, struct cursor *c,
+						    struct segment *s)
+{
+	const struct wire_ip4 *ip = cursor_ip4(c);
+	if (!ip || ip->ver_ihl >> 4 != WIRE_IP4_VERSION || (ip->ver_ihl & 15) < WIRE_IP4_LEN / 4)
+		return STATS_xdp_pass_short;
+	if (ip->proto != WIRE_PROTO_TCP)
+		return STATS_xdp_pass_proto;
+	if (ip->frag_be & bpf_htons(WIRE_IP4_OFFSET))
+		return STATS_xdp_pass_fragment;
+	__u32 header = (ip->ver_ihl & 15) * 4;
+	if (header > WIRE_IP4_LEN) {
+		s->odd = STATS_xdp_drop_options;
+		if (!cursor_take(c, header - WIRE_IP4_LEN))
+			return STATS_xdp_pass_short;
+	}
+	if (ip->frag_be & bpf_htons(WIRE_IP4_MF))
+		s->odd = STATS_xdp_drop_fragment;
+	__u32 length = bpf_ntohs(ip->len_be);
+	if (length < header + tcp_least(s) || !frame_holds(ctx, ip, length))
+		return STATS_xdp_pass_short;
+	s->local[2] = bpf_htonl(0xffff);
+	__builtin_memcpy(&s->local[3], ip->dst, sizeof ip->dst);
+	__builtin_memcpy(&s->tuple.ipv4.saddr, ip->src, sizeof ip->src);
+	__builtin_memcpy(&s->tuple.ipv4.daddr, ip->dst, sizeof ip->dst);
+	return OURS;
+}
+
+/* Step over what stands before the TCP header; *next is what follows then. */
+static __always_inline enum stats_index skip_extensions(struct cursor *c, __u8 *next,
+							struct segment *s)
+{
+	for (int i = 0; i < IP6_EXTENSIONS; i++) {
+		if (*next != WIRE_IP6_HOP_BY_HOP && *next != WIRE_IP6_ROUTING &&
+		    *next != WIRE_IP6_FRAGMENT && *next != WIRE_IP6_DESTINATION)
+			break;
+		const struct wire_ip6_ext *e = cursor_take(c, WIRE_IP6_EXT_LEN);
+		if (!e)
+			return STATS_xdp_pass_short;
+		bool fragment = *next == WIRE_IP6_FRAGMENT;
+		if (fragment && e->frag_be & bpf_htons(WIRE_IP6_OFFSET))
+			return STATS_xdp_pass_fragment;
+		if (!fragment && !cursor_take(c, e->len * WIRE_IP6_EXT_LEN))
+			return STATS_xdp_pass_short;
+		if (fragment && e->frag_be & bpf_htons(WIRE_IP6_MORE))
+			s->odd = STATS_xdp_drop_fragment;
+		else if (s->odd == OURS)
+			s->odd = STATS_xdp_drop_options;
+		*next = e->next;
+	}
+	return *next == WIRE_PROTO_TCP ? OURS : STATS_xdp_pass_proto;
+}
+
+static __always_inline enum stats_index segment_ip6(struct xdp_md *ctx, struct cursor *c,
+						    struct segment *s)
+{
+	const struct wire_ip6 *ip = cursor_ip6(c);
+	if (!ip || ip->ver_class >> 4 != WIRE_IP6_VERSION)
+		return STATS_xdp_pass_short;
+	__u8 next = ip->next;
+	enum stats_index why = skip_extensions(c, &next, s);
+	if (why != OURS)
+		return why;
+	__u32 length = bpf_ntohs(ip->len_be), taken = (__u32)(c->at - (void *)(ip + 1));
+	if (length < taken + tcp_least(s) || !frame_holds(ctx, ip, WIRE_IP6_LEN + length))
+		return STATS_xdp_pass_short;
+	__builtin_memcpy(s->local, ip->dst, sizeof ip->dst);
+	__builtin_memcpy(s->tuple.ipv6.saddr, ip->src, sizeof ip->src);
+	__builtin_memcpy(s->tuple.ipv6.daddr, ip->dst, sizeof ip->dst);
+	s->v6 = true;
+	return OURS;
+}
+
+static __always_inline enum stats_index segment_tcp(struct cursor *c, struct segment *s)
+{
+	const struct wire_tcp *tcp = cursor_take(c, WIRE_QUOTE_LEN);
+	if (!tcp)
+		return STATS_xdp_pass_short;
+	if (tcp->dst_be != conf.port_be)
+		return STATS_xdp_pass_port;
+	if (s->v6) {
+		s->tuple.ipv6.sport = tcp->src_be;
+		s->tuple.ipv6.dport = tcp->dst_be;
+	} else {
+		s->tuple.ipv4.sport = tcp->src_be;
+		s->tuple.ipv4.dport = tcp->dst_be;
+	}
+	if (s->odd == STATS_xdp_drop_fragment)
+		return OURS;
+	if (!cursor_take(c, WIRE_TCP_LEN - WIRE_QUOTE_LEN))
+		return STATS_xdp_pass_short;
+	s->flags = tcp->flags;
+	return OURS;
+}
+
+static __always_inline bool addr_served(const __u32 d[4])
+{
+	for (int i = 0; i < STEER_ADDRS_MAX && i < conf.addr_count; i++) {
+		const volatile __u32 *a = (const volatile __u32 *)conf.addr[i];
+		if (a[0] == d[0] && a[1] == d[1] && a[2] == d[2] && a[3] == d[3])
+			return true;
+	}
+	return conf.addr_count == 0;
+}
+
+static __always_inline bool mac_ours(const struct wire_eth *eth)
+{
+	for (unsigned i = 0; i < sizeof eth->dst; i++)
+		if (eth->dst[i] != conf.mac[i])
+			return false;
+	return true;
+}
+
+static __always_inline enum stats_index segment_parse(struct xdp_md *ctx, struct segment *s)
+{
+	struct cursor c = cursor_open(ctx);
+	__u16 type_be;
+	const struct wire_eth *eth = cursor_link(&c, &type_be);
+	if (!eth)
+		return STATS_xdp_pass_short;
+
+	enum stats_index why = STATS_xdp_pass_other;
+	if (type_be == bpf_htons(WIRE_TYPE_IP4))
+		why = segment_ip4(ctx, &c, s);
+	else if (type_be == bpf_htons(WIRE_TYPE_IP6))
+		why = segment_ip6(ctx, &c, s);
+	if (why == OURS)
+		why = segment_tcp(&c, s);
+	if (why != OURS)
+		return why;
+	if (!addr_served(s->local))
+		return STATS_xdp_pass_addr;
+	if (!mac_ours(eth))
+		return STATS_xdp_pass_mac;
+	return OURS;
+}
+
+#endif
