@@ -209,7 +209,8 @@ $B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $(wildcard tests/bpf/*
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
 
-$B/test_steer: tests/bpf/test_steer.c $B/steer.skel.h $B/icmp.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
+bpf-tests := $B/test_steer $B/test_path
+$(bpf-tests): $B/%: tests/bpf/%.c $B/steer.skel.h $B/icmp.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BPF_LIBS)
 
@@ -251,8 +252,8 @@ check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle
 check-san:
 	$Q$(MAKE) --no-print-directory SAN=$(SANITIZE) check-pure
 
-check-bpf: $B/test_steer
-	$Qprove --exec '' $<
+check-bpf: $(bpf-tests)
+	$Qprove --exec '' $^
 
 check-net: all $(wire)
 	$Qtests/net/run.sh $B $(NET_TESTS)

@@ -11,12 +11,18 @@
 
 #include "segment.h"
 
+/* What the kernel would give the segment to; NULL, or to be released. */
+static __always_inline struct bpf_sock *kernel_socket(struct xdp_md *ctx, struct segment *s)
+{
+	__u32 size = s->v6 ? sizeof s->tuple.ipv6 : sizeof s->tuple.ipv4;
+	return bpf_skc_lookup_tcp(ctx, &s->tuple, size, BPF_F_CURRENT_NETNS, 0);
+}
+
 /* A connection of the kernel's own, in whatever state: half-open and
  * TIME-WAIT records are found too. A listener alone owns nothing. */
 static __always_inline bool kernel_owns(struct xdp_md *ctx, struct segment *s)
 {
-	__u32 size = s->v6 ? sizeof s->tuple.ipv6 : sizeof s->tuple.ipv4;
-	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, &s->tuple, size, BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *sk = kernel_socket(ctx, s);
 	if (!sk)
 		return false;
 	bool listens = sk->state == BPF_TCP_LISTEN;
@@ -50,5 +56,17 @@ static __always_inline __u64 heartbeat_of(const volatile struct steer_live *l, _
 	return l->io[thread].heartbeat_ns;
 }
 _Static_assert((IO_THREADS_MAX & (IO_THREADS_MAX - 1)) == 0, "the mask keeps every thread");
+
+/* STATS_xdp_pass_* why the responder is away, and since when; OURS: it is there. */
+static __always_inline enum stats_index away(const volatile struct steer_live *l, __u64 heartbeat,
+					     __u64 now, __u64 *since)
+{
+	*since = heartbeat;
+	if (!l->ready)
+		return STATS_xdp_pass_unready;
+	*since += conf.stall_ns;
+	/* Signed: a heartbeat written on another CPU may be later than our now. */
+	return (__s64)(now - heartbeat) > (__s64)conf.stall_ns ? STATS_xdp_pass_stalled : OURS;
+}
 
 #endif

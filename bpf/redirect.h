@@ -19,14 +19,16 @@ struct {
 
 /* After bpf_redirect_map, which only notes the target: so a frame that the
  * kernel keeps never carries metadata, which would keep it out of GRO. Not
- * every driver has room for it: then the frame goes without. */
-static __always_inline void stamp(struct xdp_md *ctx, __u64 now)
+ * every driver has room for it: then the frame goes without, and false. */
+static __always_inline bool stamp(struct xdp_md *ctx, struct steer_meta meta)
 {
-	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct steer_meta)))
-		return;
-	struct steer_meta *meta = (void *)(long)ctx->data_meta;
-	if ((void *)(meta + 1) <= (void *)(long)ctx->data)
-		*meta = (struct steer_meta){ .stamp_ns = now };
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof meta))
+		return false;
+	struct steer_meta *to = (void *)(long)ctx->data_meta;
+	if ((void *)(to + 1) > (void *)(long)ctx->data)
+		return false;
+	*to = meta;
+	return true;
 }
 
 #endif

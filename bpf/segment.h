@@ -117,6 +117,13 @@ static __always_inline enum stats_index segment_ip6(struct xdp_md *ctx, struct c
 	return OURS;
 }
 
+static __always_inline __u32 tcp_seq(const struct wire_tcp *tcp)
+{
+	__u32 seq;
+	__builtin_memcpy(&seq, tcp->seq, sizeof seq);
+	return bpf_ntohl(seq);
+}
+
 static __always_inline enum stats_index segment_tcp(struct cursor *c, struct segment *s)
 {
 	const struct wire_tcp *tcp = cursor_take(c, WIRE_QUOTE_LEN);

@@ -19,6 +19,7 @@
 #include "guard.h"
 #include "icmp.h"
 #include "kernel.h"
+#include "path.h"
 #include "redirect.h"
 #include "segment.h"
 #include "told.h"
@@ -138,13 +139,14 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 	if (!l)
 		return STATS_xdp_pass_unready;
 	__u64 heartbeat = heartbeat_of(l, ctx->rx_queue_index);
-	__u64 now = bpf_ktime_get_ns();
-	if (!l->ready)
-		return fall_through(ctx, &s, now, heartbeat, STATS_xdp_pass_unready);
-	/* Signed: a heartbeat written on another CPU may be later than our now. */
-	if ((__s64)(now - heartbeat) > (__s64)conf.stall_ns)
-		return fall_through(ctx, &s, now, heartbeat + conf.stall_ns,
-				    STATS_xdp_pass_stalled);
+	__u64 now = bpf_ktime_get_ns(), since;
+	why = away(l, heartbeat, now, &since);
+	if (conf.steer == STEER_path) {
+		why = path_judge(ctx, &s, now, since, why);
+		return why == OURS ? guard_take(&from, now) : why;
+	}
+	if (why != OURS)
+		return fall_through(ctx, &s, now, since, why);
 	/* A SYN too: on a connection that the kernel has, only the kernel can
 	 * answer it (RFC 5961 4, RFC 6191), and what follows would go there. */
 	if ((s.odd != OURS || heartbeat & STEER_KERNEL_FLOWS) && kernel_owns(ctx, &s))
@@ -159,7 +161,7 @@ static __always_inline enum stats_index judge(struct xdp_md *ctx)
 		return why;
 	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
 		return STATS_xdp_pass_queue;
-	stamp(ctx, now);
+	stamp(ctx, (struct steer_meta){ .stamp_ns = now });
 	return STATS_xdp_redirected;
 }
 
@@ -203,6 +205,8 @@ int saker_steer(struct xdp_md *ctx)
 	case STATS_xdp_drop_syn_rate:
 	case STATS_xdp_drop_conns:
 	case STATS_xdp_drop_frame_rate:
+	case STATS_xdp_drop_handshake:
+	case STATS_xdp_drop_early:
 		return XDP_DROP;
 	default:
 		return XDP_PASS;

@@ -86,8 +86,14 @@ struct steer_config {
 	enum abi_steer steer;
 	uint32_t path_count; /* STEER_path: 1 ... STEER_PATHS_MAX */
 	struct steer_path path[STEER_PATHS_MAX];
-	uint64_t early_ns; /* a SYN that is younger: its first data may be on the way */
+	uint64_t early_ns;       /* a SYN that is younger: its first data may be on the way */
+	uint32_t kernel_options; /* enum steer_kernel_options */
+	uint32_t unused;
 };
+
+/* What the kernel agrees to with clients that ask for it: the three settings
+ * net.ipv4.tcp_timestamps, tcp_window_scaling and tcp_sack. */
+enum steer_kernel_options { STEER_KERNEL_SCALE = 1, STEER_KERNEL_SACK = 2 };
 
 /* --- live: the words that steer from one packet to the next ------------- */
 struct steer_beat {
@@ -295,6 +301,15 @@ struct mode {
 	X(xdp_pass_stalled, "passed: responder's heartbeat is stale") \
 	X(xdp_pass_kernel, "passed: connection of the kernel's socket") \
 	X(xdp_pass_queue, "passed: no socket for this RX queue") \
+	/* with --steer=path, in the order of that judgement (bpf/path.h) */ \
+	X(xdp_pass_syn, "passed: SYN, which the kernel answers with a cookie (--steer=path)") \
+	X(xdp_pass_odd, "passed: IPv4 options, IPv6 extension headers or a fragment, of no " \
+			"connection of ours (--steer=path)") \
+	X(xdp_pass_fin, "passed: FIN before any data (--steer=path)") \
+	X(xdp_pass_request, "passed: first segment, which asks for what is not ours (--path)") \
+	X(xdp_pass_flows, "passed: first segment of ours, and the flow map is full") \
+	X(xdp_pass_meta, "passed: first segment of ours, and the driver has no room for metadata") \
+	X(xdp_pass_stranger, "passed: segment of no connection that is known (--steer=path)") \
 	X(xdp_drop_stray, \
 	  "dropped: segment of no kernel connection while unready or stalled; will be sent again") \
 	X(xdp_drop_options, "dropped: our port, with IPv4 options or IPv6 extension headers, of " \
@@ -305,6 +320,11 @@ struct mode {
 	X(xdp_drop_conns, "dropped: SYN from a source with enough connections (--limit-conns)") \
 	X(xdp_drop_frame_rate, \
 	  "dropped: frame from a source that sends too many (--limit-frames)") \
+	X(xdp_drop_handshake, \
+	  "dropped: last ACK of a handshake, or a probe before the first data, " \
+	  "which decides (--steer=path)") \
+	X(xdp_drop_early, "dropped: segment that overtook the first one; will be sent again " \
+			  "(--steer=path)") \
 	/* frames that passed as xdp_pass_proto, and were read besides */ \
 	X(icmp_told, "ICMP errors about the MTU of our segments, told to the I/O thread") \
 	X(icmp_lost, "and not told: icmp_ring was full") \

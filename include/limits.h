@@ -275,6 +275,10 @@ enum {
 	 * follows a SYN within a round trip: at a flood of 20,000/s one lives for 0.4 s.
 	 * A lost one costs its connection SACK and long segments, nothing more. */
 	SYN_HINTS = 8192,
+	/* Of a request line, so much is looked at: a method (the longest registered one
+	 * has 17: UPDATEREDIRECTREF), space, "http://", a host of 253 with port, a path. */
+	LINE_METHOD = 24,
+	LINE_LOOK = LINE_METHOD + 1 + 7 + 253 + 6 + STEER_PATH_LEN + 1,
 	/* Records of 56 bytes: 1,170 of them. A ring buffer must be a power of two and
 	 * a multiple of the page, and arm64 has pages of 4, 16 and 64 KiB. */
 	ICMP_RING_BYTES = 64 * 1024,

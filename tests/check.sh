@@ -70,8 +70,10 @@ tally_part check-pure make B="$build" check-pure
 tally_part check-san make_san check-pure
 
 tally_title check-bpf
-tally_need build-bpf make B="$build" "$build/test_steer" &&
+tally_need build-bpf make B="$build" "$build/test_steer" "$build/test_path" && {
 	as_root bpf "$build/test_steer"
+	as_root bpf-path "$build/test_path"
+}
 
 tally_title check-net
 as_root net by_script tests/net/run.sh "$build" 3>&1

@@ -11,8 +11,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 #include "fixtures.h"
 #include "icmp.h"
 #include "steer.skel.h"
@@ -21,6 +27,7 @@ _Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first"
 enum { XDP_COUNTERS = STATS_icmp_told, OUR_COUNTERS = STATS_rx_frames };
 /* Blocks of others before that of CPU 0. */
 enum { CPU_BLOCK = 3 };
+enum { DUT_FLOWS = 4 };          /* so that a test can fill them */
 enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
 
 static const char *const counter_names[] = {
@@ -78,6 +85,9 @@ static int load(const struct steer_config *told)
 	memcpy((void *)&dut.skel->rodata->conf, told, sizeof *told);
 	dut.blocks = (uint32_t)(CPU_BLOCK + libbpf_num_possible_cpus());
 	bpf_map__set_max_entries(dut.skel->maps.counters, dut.blocks);
+	bpf_map__set_max_entries(dut.skel->maps.flows, DUT_FLOWS);
+	bpf_map__set_autocreate(dut.skel->maps.flows, told->steer == STEER_path);
+	bpf_map__set_autocreate(dut.skel->maps.syn_hints, told->steer == STEER_path);
 	int error = steer_bpf__load(dut.skel);
 	if (error)
 		return error;
@@ -127,6 +137,19 @@ static struct steer_config told_of(enum situation in, uint32_t threads)
 	return told;
 }
 
+/* What the responder wrote. */
+static int enter_live(enum situation in, bool kernel_flows)
+{
+	struct steer_live live = { .ready = situations[in].ready };
+	if (situations[in].heartbeat)
+		live.io[0].heartbeat_ns = (now_ns() + (uint64_t)situations[in].heartbeat) & ~1ull;
+	live.io[0].heartbeat_ns |= kernel_flows ? STEER_KERNEL_FLOWS : 0;
+	uint32_t key = 0;
+	set_slot(0, in != NO_SOCKET);
+	set_slot(1, in == NO_SOCKET);
+	return bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0);
+}
+
 static int enter(enum situation in, bool kernel_flows)
 {
 	struct steer_config told = told_of(in, 1);
@@ -137,17 +160,7 @@ static int enter(enum situation in, bool kernel_flows)
 	if (in == NARROW6) /* ::192.0.2.1 is not ::ffff:192.0.2.1 */
 		memcpy(told.addr[told.addr_count++] + 12, frame_addr4, 4);
 	int error = load(&told);
-	if (error)
-		return error;
-
-	struct steer_live live = { .ready = situations[in].ready };
-	if (situations[in].heartbeat)
-		live.io[0].heartbeat_ns = (now_ns() + (uint64_t)situations[in].heartbeat) & ~1ull;
-	live.io[0].heartbeat_ns |= kernel_flows ? STEER_KERNEL_FLOWS : 0;
-	uint32_t key = 0;
-	set_slot(0, in != NO_SOCKET);
-	set_slot(1, in == NO_SOCKET);
-	return bpf_map_update_elem(bpf_map__fd(dut.skel->maps.live), &key, &live, 0);
+	return error ?: enter_live(in, kernel_flows);
 }
 
 /* --- run --------------------------------------------------------------------- */
@@ -181,12 +194,15 @@ static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
 										 STATS_COUNT;
 }
 
-static struct outcome run_in(const uint8_t *frame, size_t length, uint32_t ifindex, uint32_t queue)
+/* The first `meta` bytes of the frame are metadata of somebody else. */
+static struct outcome run_meta(const uint8_t *frame, size_t length, uint32_t ifindex,
+			       uint32_t queue, uint32_t meta)
 {
 	uint8_t out[FRAME_MAX + 64];
 	uint64_t before[OUR_COUNTERS], after[OUR_COUNTERS];
 	struct xdp_md ctx_out = { .data = 0 };
-	struct xdp_md ctx_in = { .data_end = (uint32_t)length,
+	struct xdp_md ctx_in = { .data = meta,
+				 .data_end = (uint32_t)length,
 				 .ingress_ifindex = ifindex,
 				 .rx_queue_index = queue };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
@@ -209,10 +225,43 @@ static struct outcome run_in(const uint8_t *frame, size_t length, uint32_t ifind
 	return o;
 }
 
+static struct outcome run_in(const uint8_t *frame, size_t length, uint32_t ifindex, uint32_t queue)
+{
+	return run_meta(frame, length, ifindex, queue, 0);
+}
+
 /* By queue 0 of loopback. */
 static struct outcome run(const uint8_t *frame, size_t length)
 {
 	return run_in(frame, length, 0, 0);
+}
+
+/* --- where it runs ------------------------------------------------------------ */
+
+/* NULL, or why nothing can be tested here. */
+static const char *prepare(void)
+{
+	cpu_set_t here;
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof here, &here);
+
+	if (unshare(CLONE_NEWNET))
+		return "no CAP_SYS_ADMIN";
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (ioctl(fd, SIOCSIFFLAGS, &lo))
+		return "no CAP_NET_ADMIN";
+	close(fd);
+
+	int size = 64;
+	dut.xsk = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (dut.xsk < 0)
+		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS" :
+					       "no CAP_NET_RAW";
+	if (setsockopt(dut.xsk, SOL_XDP, XDP_RX_RING, &size, sizeof size))
+		return "no RX ring on an AF_XDP socket";
+	return enter(UP, false) == -EPERM ? "no CAP_BPF" : NULL;
 }
 
 #endif

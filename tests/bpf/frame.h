@@ -13,7 +13,7 @@
 #include "base.h"
 #include "wire.h"
 
-enum { FRAME_PORT = 8080, FRAME_CLIENT_PORT = 40000, FRAME_DATA = 4, FRAME_MAX = 256 };
+enum { FRAME_PORT = 8080, FRAME_CLIENT_PORT = 40000, FRAME_DATA = 4, FRAME_MAX = 1024 };
 
 static const uint8_t frame_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
 static const uint8_t frame_client_mac[6] = { 0x02, 0, 0, 0, 0, 0x02 };
@@ -44,6 +44,12 @@ struct frame {
 	/* a real connection, instead of the made-up one */
 	const void *src, *dst;
 	uint16_t src_port;
+	uint32_t seq, ack;
+	/* other data, perhaps none; and TCP options, whole words */
+	const void *data;
+	uint16_t data_len;
+	const uint8_t *opt;
+	uint8_t opt_len;
 };
 
 static inline size_t frame_eth(uint8_t *out, const struct frame *f)
@@ -113,17 +119,21 @@ static inline size_t frame_ip6(uint8_t *at, const struct frame *f, size_t payloa
 /* Checksums stay zero: the program does not look at them. Returns the length. */
 static inline size_t frame_build(uint8_t out[FRAME_MAX], const struct frame *f)
 {
-	const size_t payload = WIRE_TCP_LEN + FRAME_DATA;
+	const void *data = f->data ? f->data : "data";
+	const size_t data_len = f->data ? f->data_len : FRAME_DATA;
+	const size_t payload = WIRE_TCP_LEN + f->opt_len + data_len;
 	memset(out, 0, FRAME_MAX);
 	uint8_t *at = out + frame_eth(out, f);
 	at += f->v6 ? frame_ip6(at, f, payload) : frame_ip4(at, f, payload);
 	put_be16(at, f->src_port ? f->src_port : FRAME_CLIENT_PORT);
 	put_be16(at + 2, f->port ? f->port : FRAME_PORT);
-	put_be32(at + 4, 1000);
-	put_be32(at + 8, 2000);
-	at[12] = (uint8_t)((f->doff ? f->doff : 5) << 4);
+	put_be32(at + 4, f->seq ? f->seq : 1000);
+	put_be32(at + 8, f->ack ? f->ack : 2000);
+	at[12] = (uint8_t)((f->doff ? f->doff : (WIRE_TCP_LEN + f->opt_len) / 4) << 4);
 	at[13] = f->flags;
-	memcpy(at + WIRE_TCP_LEN, "data", FRAME_DATA);
+	if (f->opt_len)
+		memcpy(at + WIRE_TCP_LEN, f->opt, f->opt_len);
+	memcpy(at + WIRE_TCP_LEN + f->opt_len, data, data_len);
 	return (size_t)(at + payload - out) + f->pad;
 }
 

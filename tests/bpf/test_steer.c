@@ -11,11 +11,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/if_xdp.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -375,33 +373,6 @@ static void test_kernel(bool v6)
 	test_established(&k);
 	test_half_open(&k);
 	close(k.listener);
-}
-
-/* --- main ------------------------------------------------------------------------------ */
-
-static const char *prepare(void)
-{
-	cpu_set_t here;
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof here, &here);
-
-	if (unshare(CLONE_NEWNET))
-		return "no CAP_SYS_ADMIN";
-	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (ioctl(fd, SIOCSIFFLAGS, &lo))
-		return "no CAP_NET_ADMIN";
-	close(fd);
-
-	int size = 64;
-	dut.xsk = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (dut.xsk < 0)
-		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS" :
-					       "no CAP_NET_RAW";
-	if (setsockopt(dut.xsk, SOL_XDP, XDP_RX_RING, &size, sizeof size))
-		return "no RX ring on an AF_XDP socket";
-	return enter(UP, false) == -EPERM ? "no CAP_BPF" : NULL;
 }
 
 int main(void)
