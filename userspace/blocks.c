@@ -45,7 +45,9 @@ int blocks_map(struct blocks *b, const struct blocks_size *size, const int fd[BL
 {
 	int error;
 
-	*b = (struct blocks){ .size = *size, .trace_fd = -1, .source_conns_fd = -1 };
+	*b = (struct blocks){
+		.size = *size, .trace_fd = -1, .source_conns_fd = -1, .flows_fd = -1
+	};
 	b->live = map_whole(fd[BLOCK_live], sizeof *b->live, 1);
 	b->mode = map_whole(fd[BLOCK_mode], sizeof *b->mode, 1);
 	b->counters = map_whole(fd[BLOCK_counters], sizeof *b->counters, size->counters);
@@ -58,9 +60,10 @@ int blocks_map(struct blocks *b, const struct blocks_size *size, const int fd[BL
 	b->summary = map_whole(fd[BLOCK_summary], sizeof *b->summary, 1);
 	b->limits = map_whole(fd[BLOCK_limits], sizeof *b->limits, 1);
 	b->source_conns_fd = fcntl(fd[BLOCK_source_conns], F_DUPFD_CLOEXEC, 3);
+	b->flows_fd = fcntl(fd[BLOCK_flows], F_DUPFD_CLOEXEC, 3);
 	error = -errno;
 	if (b->live && b->mode && b->counters && b->stages && b->lanes && b->gauges && b->rings &&
-	    b->conns && b->summary && b->limits && b->source_conns_fd >= 0)
+	    b->conns && b->summary && b->limits && b->source_conns_fd >= 0 && b->flows_fd >= 0)
 		error = map_trace(b, fd[BLOCK_trace]) ? icmp_open(&b->icmp, fd[BLOCK_icmp_ring]) :
 							-errno;
 	if (error)
@@ -94,6 +97,8 @@ void blocks_unmap(struct blocks *b)
 		close(b->trace_fd);
 	if (b->source_conns_fd >= 0)
 		close(b->source_conns_fd);
+	if (b->flows_fd >= 0)
+		close(b->flows_fd);
 	icmp_close(&b->icmp);
-	*b = (struct blocks){ .trace_fd = -1, .source_conns_fd = -1 };
+	*b = (struct blocks){ .trace_fd = -1, .source_conns_fd = -1, .flows_fd = -1 };
 }

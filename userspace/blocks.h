@@ -23,8 +23,9 @@
 	X(live) \
 	X(mode) \
 	X(counters) \
-	X(stages) X(lanes) X(gauges) X(rings) X(conns) X(summary) X(trace) X(icmp_ring) X(limits) \
-		X(source_conns)
+	X(stages) \
+	X(lanes) X(gauges) X(rings) X(conns) X(summary) X(trace) X(icmp_ring) X(limits) \
+		X(source_conns) X(flows)
 enum block {
 #define X(name) BLOCK_##name,
 	BLOCK_LIST(X)
@@ -55,8 +56,8 @@ struct blocks {
 	struct trace_ring *trace[IO_THREADS_MAX];
 	int trace_fd;
 	const struct limits *limits;
-	int source_conns_fd; /* a copy, for system calls */
-	struct icmp icmp;    /* I/O thread 0's, once it is handed over */
+	int source_conns_fd, flows_fd; /* copies, for system calls */
+	struct icmp icmp;              /* I/O thread 0's, once it is handed over */
 };
 
 int blocks_map(struct blocks *b, const struct blocks_size *size, const int fd[BLOCKS]);

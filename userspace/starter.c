@@ -69,7 +69,7 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 
 static int start_maps(struct starter *st)
 {
-	int error = steer_open(&st->steer, st->conf, st->nic.mac);
+	int error = steer_open(&st->steer, st->conf, st->nic.mac, &st->kernel);
 
 	if (error)
 		return error;
@@ -308,6 +308,8 @@ static int run(struct starter *st, uint64_t exec_ns)
 	notify_open(&st->notify);
 	if (!error)
 		error = nic_ask(&st->nic, st->conf->ifname);
+	if (!error && st->conf->steer == STEER_path)
+		error = ktcp_ask(&st->kernel);
 	if (!error && *st->conf->access_log)
 		error = logger_open(&st->log, st->conf->access_log);
 	if (error)

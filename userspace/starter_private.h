@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "conf.h"
+#include "ktcp.h"
 #include "logger.h"
 #include "netev.h"
 #include "nic.h"
@@ -26,6 +27,7 @@ struct starter {
 	const struct conf *conf;
 	char **argv;
 	struct nic nic;
+	struct ktcp kernel; /* with --steer=path */
 	struct listeners listeners;
 	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
 	struct logger log;

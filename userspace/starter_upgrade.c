@@ -265,7 +265,7 @@ static int take_over(struct starter *st, const struct record *r)
 	for (; st->rungs.rings < r->rings; st->rungs.rings++)
 		ring_hold(&st->rungs.ring[st->rungs.rings], &r->gift[st->rungs.rings]);
 	if (r->maps)
-		error = steer_inherit(&st->steer, st->conf, &r->steer_legacy);
+		error = steer_inherit(&st->steer, st->conf, &st->kernel, &r->steer_legacy);
 	st->maps = r->maps && !error;
 	keep_across_exec(st, false);
 	if (!error && st->maps && st->steer.link_fd >= 0)

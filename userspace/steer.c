@@ -19,11 +19,11 @@
 #include "stats.h"
 #include "steer.skel.h"
 
-static const char *const map_names[] = { "config",      "live",    "mode",   "counters",
-					 "stages",      "lanes",   "gauges", "rings",
-					 "conns",       "summary", "trace",  "xsks_map",
-					 "icmp_ring",   "limits",  "access", "sources",
-					 "source_conns" };
+static const char *const map_names[] = { "config",       "live",    "mode",     "counters",
+					 "stages",       "lanes",   "gauges",   "rings",
+					 "conns",        "summary", "trace",    "xsks_map",
+					 "icmp_ring",    "limits",  "access",   "sources",
+					 "source_conns", "flows",   "syn_hints" };
 
 static int refuse(const struct steer *s, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -282,7 +282,22 @@ static int refuse_load(const struct steer *s, int error)
 		      strerror(-error));
 }
 
-static void tell(struct steer_config *config, const struct conf *conf, const uint8_t mac[6])
+static void tell_paths(struct steer_config *config, const struct conf *conf,
+		       const struct ktcp *kernel)
+{
+	config->steer = STEER_path;
+	config->early_ns = (uint64_t)TCP_EARLY_MS * NS_PER_MS;
+	config->kernel_options = kernel->options;
+	config->path_count = conf->paths;
+	must(conf->paths && conf->paths <= STEER_PATHS_MAX);
+	for (unsigned i = 0; i < conf->paths; i++) {
+		config->path[i].len = (uint32_t)strlen(conf->path[i]);
+		memcpy(config->path[i].text, conf->path[i], config->path[i].len);
+	}
+}
+
+static void tell(struct steer_config *config, const struct conf *conf, const uint8_t mac[6],
+		 const struct ktcp *kernel)
 {
 	*config = (struct steer_config){
 		.version = ABI_VERSION,
@@ -297,6 +312,21 @@ static void tell(struct steer_config *config, const struct conf *conf, const uin
 	must(conf->addr_count <= STEER_ADDRS_MAX);
 	memcpy(config->mac, mac, sizeof config->mac);
 	memcpy(config->addr, conf->addr, sizeof config->addr);
+	if (conf->steer == STEER_path)
+		tell_paths(config, conf, kernel);
+}
+
+/* A flow for each connection and each TIME-WAIT record that a worker can have. In port
+ * mode the program uses neither map. */
+static int size_flows(const struct steer_bpf *skel, const struct conf *conf)
+{
+	unsigned each = conf->max_conns + TIMEWAIT_MAX;
+	int error;
+
+	if (conf->steer == STEER_path)
+		return bpf_map__set_max_entries(skel->maps.flows, conf_io_threads(conf) * each);
+	error = bpf_map__set_max_entries(skel->maps.flows, 1);
+	return error ?: bpf_map__set_max_entries(skel->maps.syn_hints, 1);
 }
 
 static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf,
@@ -310,7 +340,7 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 			      "%d possible CPUs: this build counts for 1 to %d "
 			      "(possible_cpus= at boot)",
 			      cpus, ABI_CPUS_MAX);
-	tell(&config, conf, mac);
+	tell(&config, conf, mac, &s->kernel);
 	*size = (struct blocks_size){
 		.io_threads = config.io_threads,
 		.compute_cores = conf->compute_cpus,
@@ -332,6 +362,8 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	if (!error)
 		error = bpf_map__set_max_entries(skel->maps.source_conns,
 						 size->io_threads * conf->max_conns);
+	if (!error)
+		error = size_flows(skel, conf);
 	if (!error)
 		error = steer_bpf__load(skel);
 	if (!error)
@@ -368,10 +400,11 @@ static int keep_maps(struct steer *s, const struct steer_bpf *skel, const struct
 
 /* --- open to close ------------------------------------------------------------------ */
 
-static void blank(struct steer *s, const struct conf *conf)
+static void blank(struct steer *s, const struct conf *conf, const struct ktcp *kernel)
 {
 	*s = (struct steer){ .ifname = conf->ifname,
 			     .ifindex = conf->ifindex,
+			     .kernel = *kernel,
 			     .prog_fd = -1,
 			     .xsks_fd = -1,
 			     .link_fd = -1 };
@@ -381,10 +414,11 @@ static void blank(struct steer *s, const struct conf *conf)
 		libbpf_set_print(silent);
 }
 
-int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6])
+int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6],
+	       const struct ktcp *kernel)
 {
 	struct blocks_size size;
-	blank(s, conf);
+	blank(s, conf, kernel);
 	int error = choose_dir(s, conf);
 	if (!error)
 		error = check_alone(s);
@@ -440,14 +474,15 @@ static int pinned(const struct steer *s, const char *name)
 	return fd < 0 ? refuse(s, -errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
-int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_legacy *from)
+int steer_inherit(struct steer *s, const struct conf *conf, const struct ktcp *kernel,
+		  const struct steer_legacy *from)
 {
 	static const char *const names[] = {
 #define X(name) #name,
 		BLOCK_LIST(X)
 #undef X
 	};
-	blank(s, conf);
+	blank(s, conf, kernel);
 	s->link_fd = from->link_fd;
 	s->pin_keep = from->pin_keep;
 	memcpy(s->pin_dir, from->pin_dir, sizeof s->pin_dir);
@@ -494,7 +529,7 @@ int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 	__u32 key = 0;
 	if (!skel)
 		return refuse_load(s, -errno);
-	tell(&config, conf, mac);
+	tell(&config, conf, mac, &s->kernel);
 	memcpy((void *)&skel->rodata->conf, &config, sizeof config);
 	int error = reuse_maps(s, skel);
 	if (!error && steer_bpf__load(skel))

@@ -24,6 +24,7 @@
 #include "abi.h"
 #include "blocks.h"
 #include "conf.h"
+#include "ktcp.h"
 
 struct steer {
 	struct blocks b;    /* the starter's view of the maps */
@@ -32,17 +33,20 @@ struct steer {
 	/* of steer.c */
 	const char *ifname;
 	unsigned ifindex;
+	struct ktcp kernel;            /* with --steer=path */
 	int prog_fd, xsks_fd, link_fd; /* -1: none */
 	char pin_dir[CONF_PATH];
 	size_t pin_keep; /* so many bytes of it were there before us */
 };
 
 /* Load and pin everything for the interface in *conf, which must stay. mac is
- * the interface's. Nothing is attached yet, live->ready is 0.
+ * the interface's. kernel: with --steer=path what ktcp_ask said. Nothing is attached yet,
+ * live->ready is 0.
  * -EBUSY: another program or another responder has the interface.
  * -EAFNOSUPPORT: this kernel has no AF_XDP; -EPERM: may not.
  * After an error *s needs no steer_close. */
-int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6]);
+int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6],
+	       const struct ktcp *kernel);
 
 /* What goes along to the binary that follows at an upgrade; the pins stay. */
 struct steer_legacy {
@@ -55,7 +59,8 @@ struct steer_legacy steer_bequeath(const struct steer *s);
 
 /* In the place of steer_open: its maps, and its program until steer_renew. Takes the
  * link's descriptor. */
-int steer_inherit(struct steer *s, const struct conf *conf, const struct steer_legacy *from);
+int steer_inherit(struct steer *s, const struct conf *conf, const struct ktcp *kernel,
+		  const struct steer_legacy *from);
 
 /* Load this build's program with the maps that are there, for this address, and put it on
  * the link, if there is one, in one step. After an error, which is reported, the one before
