@@ -106,14 +106,15 @@ static __always_inline enum stats_index path_hand(struct xdp_md *ctx, const stru
 	bool early = p->now - p->flow.since_ns < conf.early_ns;
 	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
 		return STATS_xdp_pass_queue;
-	stamp(ctx, (struct steer_meta){ .stamp_ns = p->now, .flags = early ? STEER_META_EARLY : 0 });
+	stamp(ctx,
+	      (struct steer_meta){ .stamp_ns = p->now, .flags = early ? STEER_META_EARLY : 0 });
 	return STATS_xdp_redirected;
 }
 
 /* The first data of a connection that shall be ours, with what its SYN said. */
-static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const struct path *p,
-						   const struct syn_hint *hint)
+static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const struct path *p)
 {
+	const struct syn_hint *hint = bpf_map_lookup_elem(&syn_hints, &p->key);
 	struct steer_meta meta = { .stamp_ns = p->now,
 				   .scale = STEER_NO_SCALE,
 				   .flags = STEER_META_ADOPT | STEER_META_EARLY };
@@ -135,17 +136,15 @@ static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const str
 }
 
 /* It acknowledges the kernel's cookie and begins where the SYN ends. */
-static __always_inline enum stats_index path_first(struct xdp_md *ctx, const struct path *p,
-						   const struct syn_hint *hint)
+static __always_inline enum stats_index path_first(struct xdp_md *ctx, const struct path *p)
 {
 	enum stats_index why = STATS_xdp_pass_fin;
 	if (!p->len && !(p->tcp.flags & WIRE_FIN))
 		return STATS_xdp_drop_handshake;
 	if (p->len) {
 		/* Once ours, always: sent again it may be cut differently. */
-		if (p->flow.state == FLOW_ours ||
-		    line_owner(ctx, p->data, p->len) != LINE_kernel)
-			return path_adopt(ctx, p, hint);
+		if (p->flow.state == FLOW_ours || line_owner(ctx, p->data, p->len) != LINE_kernel)
+			return path_adopt(ctx, p);
 		why = STATS_xdp_pass_request;
 	}
 	if (p->flow.state != FLOW_none)
@@ -172,30 +171,47 @@ static __always_inline bool path_probe(const struct segment *s, struct path *p,
 	return cookie_valid(s, listener, &p->tcp);
 }
 
-/* Not of a flow, or perhaps the first segment of one. */
-static __always_inline enum stats_index path_new(struct xdp_md *ctx, struct segment *s,
-						 struct path *p)
+enum path_kind { PATH_kernel, PATH_nobody, PATH_first, PATH_probe, PATH_early, PATH_stranger };
+
+/* What the segment is to the kernel, and by the SYN that was noted. A function of its
+ * own: what it knows is forgotten behind it, else the program takes three times as long
+ * to load. */
+static __noinline enum path_kind path_kind(struct xdp_md *ctx, struct segment *s, struct path *p)
 {
 	struct bpf_sock *sk = kernel_socket(ctx, s);
 	if (!sk)
-		return p->flow.state == FLOW_none ? STATS_xdp_pass_stranger : path_hand(ctx, p);
+		return PATH_nobody;
 	if (sk->state != BPF_TCP_LISTEN) {
 		bpf_sk_release(sk);
-		return STATS_xdp_pass_kernel;
+		return PATH_kernel;
 	}
 	const struct syn_hint *hint = bpf_map_lookup_elem(&syn_hints, &p->key);
 	bool first = !path_near(p, hint) && cookie_valid(s, sk, &p->tcp);
 	bool probe = !first && path_probe(s, p, sk, hint);
 	bpf_sk_release(sk);
 	if (first)
-		return path_first(ctx, p, hint);
+		return PATH_first;
+	if (probe)
+		return PATH_probe;
+	if (hint && p->now - hint->seen_ns < conf.early_ns && !(s->flags & WIRE_RST))
+		return PATH_early;
+	return PATH_stranger;
+}
+
+/* Not of a flow, or perhaps the first segment of one. */
+static __always_inline enum stats_index path_new(struct xdp_md *ctx, struct segment *s,
+						 struct path *p)
+{
+	enum path_kind kind = path_kind(ctx, s, p);
+	if (kind == PATH_kernel)
+		return STATS_xdp_pass_kernel;
+	if (kind == PATH_first)
+		return path_first(ctx, p);
 	if (p->flow.state != FLOW_none)
 		return path_hand(ctx, p);
-	if (probe)
+	if (kind == PATH_probe)
 		return STATS_xdp_drop_handshake;
-	if (hint && p->now - hint->seen_ns < conf.early_ns && !(s->flags & WIRE_RST))
-		return STATS_xdp_drop_early;
-	return STATS_xdp_pass_stranger;
+	return kind == PATH_early ? STATS_xdp_drop_early : STATS_xdp_pass_stranger;
 }
 
 /* Of the port's segments; since, passed: as for fall_through, passed is OURS while the

@@ -89,7 +89,8 @@ static bool hear_synack(int fd, struct handshake *h)
 /* False: no answer. */
 static bool shake(struct handshake *h)
 {
-	int offset = 16, fd = socket(h->v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_TCP);
+	int offset = 16,
+	    fd = socket(h->v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_TCP);
 	struct sockaddr_in from4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 from6 = { .sin6_family = AF_INET6 };
 	bool good;
@@ -98,7 +99,8 @@ static bool shake(struct handshake *h)
 	memcpy(&from6.sin6_addr, h->src, 16);
 	if (h->v6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_CHECKSUM, &offset, sizeof offset);
-	good = !bind(fd, h->v6 ? (void *)&from6 : (void *)&from4, h->v6 ? sizeof from6 : sizeof from4) &&
+	good = !bind(fd, h->v6 ? (void *)&from6 : (void *)&from4,
+		     h->v6 ? sizeof from6 : sizeof from4) &&
 	       send_syn(fd, h) && hear_synack(fd, h);
 	close(fd);
 	return good;

@@ -15,8 +15,7 @@ struct line_case {
 };
 
 #define HOST50 "h123456789.h123456789.h123456789.h123456789.h12345"
-#define HOST253 \
-	HOST50 HOST50 HOST50 HOST50 HOST50 "abc"
+#define HOST253 HOST50 HOST50 HOST50 HOST50 HOST50 "abc"
 
 static const struct line_case line_cases[] = {
 	/* ours */
@@ -70,7 +69,8 @@ static const struct line_case line_cases[] = {
 	{ "a method of 25", 25, "ABCDEFGHIJKLMNOPQRSTUVWXY /a HTTP/1.1\r\n" },
 	{ "a method that is no token", 2, "G(T /compute HTTP/1.1\r\n" },
 	{ "a method beyond ASCII", 2, "G\303\226T /compute HTTP/1.1\r\n" },
-	{ "a host that never ends", 324, "GET http://" HOST253 HOST50 HOST50 "/compute HTTP/1.1\r\n" },
+	{ "a host that never ends", 324,
+	  "GET http://" HOST253 HOST50 HOST50 "/compute HTTP/1.1\r\n" },
 	{ "TLS ClientHello", 1, "\026\003\001\002\001\001\001\374\003\003" },
 	{ "preface of HTTP/2", 5, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" },
 	{ "PROXY protocol", 7, "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n" },

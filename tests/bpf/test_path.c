@@ -15,7 +15,9 @@
 
 static const uint8_t loopback4[16] = { 127, 0, 0, 1 }, loopback6[16] = { [15] = 1 };
 /* MSS 1400, SACK, timestamps, NOP, scale 9 */
-static const uint8_t all_options[] = { 2, 4, 5, 120, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 9 };
+static const uint8_t all_options[] = {
+	2, 4, 5, 120, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 9
+};
 
 static uint16_t next_port = 20000;
 
@@ -198,7 +200,8 @@ static void test_line(const struct handshake *h, const struct line_case *c)
 		good = good && (flow_of(h).state == FLOW_ours) == !kernel;
 		set_flow(h, FLOW_none);
 	}
-	if (!ok(good, "line: %s: %s, at every length", c->name, c->kernel ? "the kernel's" : "ours"))
+	if (!ok(good, "line: %s: %s, at every length", c->name,
+		c->kernel ? "the kernel's" : "ours"))
 		printf("#   at %zu bytes\n", cut + 1);
 }
 
@@ -510,14 +513,18 @@ static const struct {
 	{ "nothing", NULL, 0, 0, STEER_NO_SCALE, 0 },
 	{ "MSS 0", OPT(2, 4, 0, 0), 0, STEER_NO_SCALE, 0 },
 	{ "MSS twice: the last", OPT(2, 4, 5, 180, 2, 4, 2, 0), 512, STEER_NO_SCALE, 0 },
-	{ "40 times nothing", OPT(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 5, 180), 1460, STEER_NO_SCALE, 0 },
+	{ "40 times nothing",
+	  OPT(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+	      1, 1, 1, 1, 1, 1, 1, 2, 4, 5, 180),
+	  1460, STEER_NO_SCALE, 0 },
 	{ "end, and then more", OPT(0, 0, 0, 0, 2, 4, 5, 180), 0, STEER_NO_SCALE, 0 },
 	{ "length 0", OPT(5, 0, 2, 4, 2, 4, 5, 180), 0, STEER_NO_SCALE, 0 },
 	{ "length 1", OPT(5, 1, 2, 4, 2, 4, 5, 180), 0, STEER_NO_SCALE, 0 },
 	{ "length beyond the header", OPT(1, 1, 2, 4), 0, STEER_NO_SCALE, 0 },
 	{ "MSS with a wrong length", OPT(2, 3, 5, 1), 0, STEER_NO_SCALE, 0 },
 	{ "a kind without its length", OPT(1, 1, 1, 3), 0, STEER_NO_SCALE, 0 },
-	{ "unknown options", OPT(253, 6, 0, 0, 0, 0, 30, 2, 2, 4, 5, 180), 1460, STEER_NO_SCALE, 0 },
+	{ "unknown options", OPT(253, 6, 0, 0, 0, 0, 30, 2, 2, 4, 5, 180), 1460, STEER_NO_SCALE,
+	  0 },
 };
 
 static void test_syns(bool v6)
@@ -537,7 +544,8 @@ static void test_syns(bool v6)
 				hint.isn == h.isn && hint.mss == mss &&
 				hint.scale == syns[i].scale && hint.flags == syns[i].flags,
 			"SYN: %s", syns[i].name))
-			printf("#   mss %u, scale %u, flags %u\n", hint.mss, hint.scale, hint.flags);
+			printf("#   mss %u, scale %u, flags %u\n", hint.mss, hint.scale,
+			       hint.flags);
 		lose_hint(&h);
 	}
 }
