@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * listener.h - the kernel's sockets that listen on the port
+ * listener.h - the kernel's sockets that listen
  *
  * Place    The first thing that the starter opens, before anything is loaded. It keeps
  *          them to the end: whom it forks has them too, and accepts (sock.h).
- * Model    For each I/O thread one on each --addr, or one on all addresses. Those of
- *          several threads share the port by SO_REUSEPORT: the kernel deals new
- *          connections out among them.
+ * Model    For each I/O thread one on each --addr, or one on all addresses. With
+ *          --steer=path the port is the web server's: then one on 127.0.0.1 and one on
+ *          ::1, on --local-port, for its proxy. Those of several threads share the port
+ *          by SO_REUSEPORT: the kernel deals new connections out among them.
  * Errors   Reported here, with a cure.
  */
 #ifndef LISTENER_H

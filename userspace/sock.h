@@ -6,7 +6,9 @@
  *          few milliseconds after exec; then serves whom the bypass cannot see:
  *          connections opened before it, clients on this host, and everybody
  *          when steering falls through. With --io=socket it is all there is,
- *          and the baseline of every comparison.
+ *          and the baseline of every comparison. With --steer=path the port is
+ *          somebody else's: then they are the connections of its proxy, on
+ *          --local-port.
  * Model    epoll, level-triggered; bytes are read straight into the session.
  *          This is what worker_frame and worker_emit are to frames.
  * Threads  sock_open before the I/O thread, the rest by it; sock_wake and sock_count
