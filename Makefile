@@ -73,7 +73,8 @@ PURE := buf spsc siphash cache wheel image watch \
         session jobs answer note worker worker_image describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup icmp listener sock blocks steer flows ktcp rungs nic cpu conf say talk netev \
+EDGE := ring ring_setup icmp listener sock blocks steer flows ktcp settings rungs \
+        nic cpu conf say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main

@@ -178,7 +178,8 @@ int rungs_lower(struct rungs *r)
 
 bool rungs_may_fall_back(const struct conf *conf, bool maps, int error)
 {
-	if (conf->io != CONF_IO_AUTO)
+	/* On a shared port nobody would answer what is ours. */
+	if (conf->io != CONF_IO_AUTO || conf->steer == STEER_path)
 		return false;
 	return maps ? error != -EBUSY && error != -EPERM : error == -EAFNOSUPPORT;
 }

@@ -78,6 +78,20 @@ static int start_maps(struct starter *st)
 	return 0;
 }
 
+int starter_settings(struct starter *st, bool on)
+{
+	int error = 0;
+
+	if (on) {
+		error = settings_take(&st->settings, st->conf);
+		st->changed = !error;
+	} else if (st->changed) {
+		settings_restore(&st->settings);
+		st->changed = false;
+	}
+	return error;
+}
+
 static int start_bypass(struct starter *st)
 {
 	int error;
@@ -94,6 +108,8 @@ static int start_bypass(struct starter *st)
 	if (error)
 		return error;
 	error = start_maps(st);
+	if (!error)
+		error = starter_settings(st, true);
 	if (!error)
 		error = rungs_climb(&st->rungs);
 	if (error && !rungs_may_fall_back(st->conf, st->maps, error))
@@ -252,6 +268,7 @@ static void undo(struct starter *st)
 	starter_steer(st, false);
 	if (st->maps)
 		steer_detach(&st->steer);
+	starter_settings(st, false);
 	kin_end(st);
 	link_close(st);
 	rungs_close(&st->rungs);

@@ -13,6 +13,8 @@ static void leave(void *arg)
 	struct starter *st = arg;
 
 	steer_leave(&st->steer);
+	if (st->changed)
+		settings_leave(&st->settings);
 	rungs_close(&st->rungs);
 	close(st->signal_fd);
 	if (st->worker.talk_fd >= 0)

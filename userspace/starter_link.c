@@ -57,9 +57,15 @@ static void reopen(struct starter *st)
 /* The device may be another one: its number, address and queues are. */
 static int move(struct starter *st)
 {
-	return nic_ask(&st->nic, st->conf->ifname)     ?:
-		       rungs_check(st->conf, &st->nic) ?:
-		       steer_move(&st->steer, st->conf, st->nic.ifindex, st->nic.mac);
+	int error;
+
+	starter_settings(st, false); /* those of the device that is gone */
+	error = nic_ask(&st->nic, st->conf->ifname);
+	if (!error)
+		error = rungs_check(st->conf, &st->nic);
+	if (!error)
+		error = steer_move(&st->steer, st->conf, st->nic.ifindex, st->nic.mac);
+	return error ? error : starter_settings(st, true);
 }
 
 /* Nothing is open; the program may still be attached. */

@@ -18,6 +18,7 @@
 #include "nic.h"
 #include "notify.h"
 #include "rungs.h"
+#include "settings.h"
 #include "starter.h"
 #include "stats.h"
 #include "steer.h"
@@ -28,6 +29,8 @@ struct starter {
 	char **argv;
 	struct nic nic;
 	struct ktcp kernel; /* with --steer=path */
+	struct settings settings;
+	bool changed; /* they are taken */
 	struct listeners listeners;
 	uint8_t secret[16]; /* of the cookies: a worker's successor honours them */
 	struct logger log;
@@ -76,6 +79,8 @@ void kin_end(struct starter *st);
 
 /* Frames are redirected, or passed. */
 void starter_steer(struct starter *st, bool on);
+/* What we need of the machine, while something is attached. 0 or -errno, reported. */
+int starter_settings(struct starter *st, bool on);
 /* What is in effect, for all who look. */
 void starter_publish(struct starter *st);
 

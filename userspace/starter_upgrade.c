@@ -48,6 +48,8 @@ struct record {
 	uint8_t secret[16];
 	struct listeners listeners;
 	int idle_fd;
+	uint32_t changed;
+	int setting_fd[SETTINGS_COUNT];
 	uint32_t maps;
 	struct steer_legacy steer_legacy;
 	uint32_t rung, copy, rings;
@@ -98,6 +100,8 @@ static int write_record(const struct starter *st)
 	memcpy(r.secret, st->secret, sizeof r.secret);
 	r.listeners = st->listeners;
 	r.idle_fd = st->idle_fd;
+	r.changed = st->changed;
+	memcpy(r.setting_fd, st->settings.lock, sizeof r.setting_fd);
 	r.maps = st->maps;
 	if (st->maps)
 		r.steer_legacy = steer_bequeath(&st->steer);
@@ -129,6 +133,8 @@ static void keep_across_exec(struct starter *st, bool yes)
 	for (unsigned i = 0; i < st->listeners.count; i++)
 		inherit_fd(st->listeners.fd[i], yes);
 	inherit_fd(st->idle_fd, yes);
+	for (unsigned i = 0; i < SETTINGS_COUNT && st->changed; i++)
+		inherit_fd(st->settings.lock[i], yes);
 	if (st->maps)
 		inherit_fd(st->steer.link_fd, yes);
 	for (unsigned i = 0; i < st->rungs.rings; i++) {
@@ -251,6 +257,9 @@ static int take_over(struct starter *st, const struct record *r)
 	memcpy(st->secret, r->secret, sizeof st->secret);
 	st->listeners = r->listeners;
 	st->idle_fd = r->idle_fd;
+	st->changed = r->changed;
+	if (st->changed)
+		settings_inherit(&st->settings, st->conf, r->setting_fd);
 	st->mode = r->mode;
 	st->end_ns = r->end_ns;
 	st->worker = child_of(&r->worker);
