@@ -118,7 +118,10 @@ static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const str
 	struct steer_meta meta = { .stamp_ns = p->now,
 				   .scale = STEER_NO_SCALE,
 				   .flags = STEER_META_ADOPT | STEER_META_EARLY };
-	struct steer_flow flow = { .since_ns = p->now, .state = FLOW_ours, .first_seq = p->seq };
+	struct steer_flow flow = { .since_ns = p->now,
+				   .state = FLOW_ours,
+				   .queue = (__u16)ctx->rx_queue_index,
+				   .first_seq = p->seq };
 
 	if (hint && hint->isn + 1 == p->seq) {
 		meta.mss = hint->mss;

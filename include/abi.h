@@ -160,11 +160,13 @@ enum flow_state {
 #define X(name) FLOW_##name,
 	FLOW_LIST(X)
 #undef X
-};
+} __attribute__((packed));
 
 struct steer_flow {
 	uint64_t since_ns; /* of its first segment */
 	enum flow_state state;
+	uint8_t unused;
+	uint16_t queue;     /* RX queue of that, so it is I/O thread queue % io_threads' */
 	uint32_t first_seq; /* of that: the client's ISN + 1 */
 };
 

@@ -275,6 +275,10 @@ enum {
 	 * follows a SYN within a round trip: at a flood of 20,000/s one lives for 0.4 s.
 	 * A lost one costs its connection SACK and long segments, nothing more. */
 	SYN_HINTS = 8192,
+	/* Entries of the flow map that an I/O thread looks at each 50 ms: 5,120 in 16 s. One
+	 * is old when its client must have sent its first segment again, and again. */
+	FLOWS_SWEEP = 16,
+	FLOWS_OLD_MS = 10000,
 	/* Of a request line, so much is looked at: a method (the longest registered one
 	 * has 17: UPDATEREDIRECTREF), space, "http://", a host of 253 with port, a path. */
 	LINE_METHOD = 24,

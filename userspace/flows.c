@@ -3,38 +3,40 @@
 #include <errno.h>
 #include "flows.h"
 
-/* 1: it is there, and it is the one that the note is about. */
-static int look(int fd, const struct steer_flow_key *key, uint64_t noted_ns,
-		struct steer_flow *flow)
+int flows_change(const struct flows *f, const struct steer_flow_key *key, enum flow_state was,
+		 enum flow_state now)
 {
-	if (bpf_map_lookup_elem(fd, key, flow))
+	struct steer_flow flow;
+	int error;
+
+	if (bpf_map_lookup_elem(f->fd, key, &flow))
 		return errno == ENOENT ? 0 : -errno;
-	return flow->since_ns <= noted_ns;
+	if (was != FLOW_none && flow.state != was)
+		return 0;
+	flow.state = now;
+	error = now == FLOW_none ? bpf_map_delete_elem(f->fd, key) :
+				   bpf_map_update_elem(f->fd, key, &flow, BPF_EXIST);
+	return error && errno != ENOENT ? -errno : 0;
 }
 
-int flows_closing(int fd, const struct steer_flow_key *key, uint64_t noted_ns)
+/* The entry behind f->at; false: there is none, and the next look begins anew. A key
+ * that is gone begins anew too: then some are seen twice. */
+static bool next(struct flows *f, struct steer_flow *flow)
 {
-	struct steer_flow flow;
-	int there = look(fd, key, noted_ns, &flow);
-
-	if (there <= 0)
-		return there;
-	flow.state = FLOW_closing;
-	if (bpf_map_update_elem(fd, key, &flow, BPF_EXIST) && errno != ENOENT)
-		return -errno;
-	return 0;
+	f->begun = !bpf_map_get_next_key(f->fd, f->begun ? &f->at : NULL, &f->at);
+	return f->begun && !bpf_map_lookup_elem(f->fd, &f->at, flow);
 }
 
-int flows_gone(int fd, const struct steer_flow_key *key, uint64_t noted_ns)
+void flows_sweep(struct flows *f, bool (*knows)(void *worker, const struct steer_flow_key *key),
+		 void *worker, uint64_t now_ns)
 {
 	struct steer_flow flow;
-	int there = look(fd, key, noted_ns, &flow);
 
-	if (there <= 0)
-		return there;
-	if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
-		return -errno;
-	return 0;
+	for (unsigned i = 0; i < FLOWS_SWEEP && next(f, &flow); i++)
+		if (flow.queue % f->threads == f->thread &&
+		    (int64_t)(now_ns - flow.since_ns) > FLOWS_OLD_MS * (int64_t)NS_PER_MS &&
+		    !knows(worker, &f->at))
+			bpf_map_delete_elem(f->fd, &f->at);
 }
 
 int flows_clear(int fd)
