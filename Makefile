@@ -67,10 +67,10 @@ BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iq
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
 PURE := buf spsc siphash cache wheel image watch \
-        pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm tcp_image \
+        pkt tcp_table tcp_cookie tcp_in tcp_out tcp_loss tcp_mtu tcp_reasm tcp_adopt tcp_image \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
-        session jobs answer note worker worker_image describe conns \
+        session jobs answer note worker worker_image frames describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer flows ktcp settings rungs \

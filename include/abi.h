@@ -373,7 +373,8 @@ struct mode {
 	X(tcp_opened, "segments that opened a connection") \
 	X(tcp_accepted, "segments accepted on a connection") \
 	X(tcp_early, \
-	  "dropped: overtook the segment that opens its connection; will be sent again") \
+	  "dropped: overtook the segment that opens its connection, or a SYN that the kernel " \
+	  "must see (--steer=path); will be sent again") \
 	X(tcp_stray, "no connection, and no cookie of ours or too old a one: answered with RST") \
 	X(tcp_stray_rst, "RST of no connection, ignored") \
 	X(tcp_bad_flags, "dropped: flags that make no sense (neither SYN nor ACK, SYN with FIN)") \
@@ -401,6 +402,8 @@ struct mode {
 	X(tcp_reset_out, "connections that we reset") \
 	X(tcp_closed, "connections closed in good order") \
 	X(tcp_orphaned, "connections lost with a worker that died") \
+	X(tcp_replaced, \
+	  "connections that gave way to a new one from the same port (--steer=path)") \
 	X(tcp_timewait_evicted, "TIME-WAIT records that gave way to newer ones") \
 	X(tcp_reneged, "ranges past a gap, kept and dropped again: no buffer when it was filled") \
 	/* tcp: what routers said of the MTU, one for each icmp_told */ \

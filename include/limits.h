@@ -55,6 +55,12 @@ enum {
 	/* TIME-WAIT records (32 bytes each): 4 ways by 1024 buckets; the oldest of a
 	 * bucket gives way, counted. 10 s at 400 server-side closes a second. */
 	TIMEWAIT_MAX = 4096,
+	/* --steer=path: changes of flows, told each turn: two for each connection that a
+	 * batch of frames opens and ends, of four queues. When they are full, slots wait. */
+	FLOW_NOTES = 256,
+	/* TIME-WAIT records looked at each millisecond, for those that are over: all in
+	 * a quarter of a second. */
+	TIMEWAIT_SWEEP = 16,
 	/* Flows whose SYN was answered in the last 3 s (12 bytes each), by hash; a
 	 * newer one takes the place. 1,000 SYNs/s in 3 s lose every second hint. */
 	EARLY_MAX = 4096,
@@ -127,6 +133,9 @@ enum {
 	TCP_CORRECT_MS = 500,
 	/* A client sends its SYN again after 1 s (RFC 6298), data after 0.2 to 3 s. */
 	TCP_EARLY_MS = 3000,
+	/* Linux puts the SYN's options into the low six bits of the timestamp that goes
+	 * with a cookie, and so behind its clock by so much at most (TSBITS). */
+	TCP_COOKIE_TS_MS = 64,
 	/* Two cookies are valid at any time: this epoch's and the last one's. */
 	TCP_COOKIE_EPOCH_MS = 16000,
 

@@ -158,6 +158,8 @@ enum wire_tcp_option {
 	WIRE_OPT_TS = 8,      /* length 10, RFC 7323 3.2 */
 };
 
+enum { WIRE_SCALE_MAX = 14 }; /* RFC 7323 2.3 */
+
 _Static_assert(sizeof(struct wire_eth) == WIRE_ETH_LEN, "Ethernet header");
 _Static_assert(sizeof(struct wire_vlan) == WIRE_VLAN_LEN, "802.1Q tag");
 _Static_assert(sizeof(struct wire_ip4) == WIRE_IP4_LEN, "IPv4 header");

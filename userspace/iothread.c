@@ -316,8 +316,8 @@ static bool receive(struct iothread *io)
 		for (unsigned i = 0; i < n; i++) {
 			if (i + 1 < n)
 				__builtin_prefetch(batch[i + 1].data);
-			worker_frame(io->worker, batch[i].data, batch[i].len,
-				     batch[i].meta.stamp_ns, now_ns);
+			worker_frame(io->worker, batch[i].data, batch[i].len, &batch[i].meta,
+				     now_ns);
 		}
 		ring_done(r, batch, n);
 	}

@@ -8,14 +8,17 @@
  * Model    RFC 9293 3.10.7 in its order. Input never sends: it marks the
  *          connection due; output decides what goes. The handshake keeps no
  *          state: the SYN-ACK's sequence number is a cookie (tcp_cookie), and
- *          the segment that brings it back opens the connection.
+ *          the segment that brings it back opens the connection. Or the kernel has
+ *          answered the SYN (params.adopts): then whoever steers says which segment
+ *          opens a connection, and is told by tcp_note what becomes of it.
  * Owner    Slots, TIME-WAIT records and stubs are tcp's. out[slot] holds what is
  *          sent and not yet acknowledged and what is still to be sent; worker
  *          appends (tcp_write, tcp_wrote), tcp drops.
  * Threads  One table per I/O thread.
  * Limits   max_conns slots, four ranges past a gap in one large block a connection,
  *          half of the large blocks in all, STUBS_MAX answers without connection waiting,
- *          TIMEWAIT_MAX records. Each refusal is a verdict or a tally.
+ *          TIMEWAIT_MAX records, FLOW_NOTES notes; those that find no place there wait
+ *          in their slots. Each refusal is a verdict or a tally.
  * Units    now_ns is CLOCK_MONOTONIC, handed in; timestamps on the wire are ms.
  *
  * The server's states (no LISTEN: it is a rule; no SYN-RECEIVED: it is a cookie):
@@ -54,8 +57,10 @@ enum tcp_state {
 	X(early) \
 	X(stray) \
 	X(stray_rst) \
-	X(bad_flags) X(table_full) X(out_of_window) X(out_of_order) X(too_many_gaps) X(duplicate) \
-		X(paws) X(bad_ack) X(old_ack) X(challenge) X(reset_in) X(no_buffer) X(timewait)
+	X(bad_flags) \
+	X(table_full) \
+	X(out_of_window) X(out_of_order) X(too_many_gaps) X(duplicate) X(paws) X(bad_ack) \
+		X(old_ack) X(challenge) X(reset_in) X(no_buffer) X(timewait)
 
 enum tcp_verdict {
 #define X(name) TCP_##name,
@@ -71,8 +76,10 @@ enum tcp_verdict {
 	X(recoveries) \
 	X(tail_probes) \
 	X(probes) \
-	X(timed_out) X(linger_ended) X(reset_out) X(closed) X(timewait_evicted) X(reneged) \
-		X(mtu_lowered) X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
+	X(timed_out) \
+	X(linger_ended) \
+	X(reset_out) X(closed) X(replaced) X(timewait_evicted) X(reneged) X(mtu_lowered) \
+		X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
 
 struct tcp_tally {
 #define X(name) uint64_t name;
@@ -86,6 +93,8 @@ struct tcp_params {
 	unsigned max_conns;
 	uint16_t mss4, mss6; /* what we offer, from the MTU */
 	uint16_t window;     /* bytes that a connection may have outstanding towards us */
+	bool adopts;         /* the kernel answers SYNs */
+	uint8_t scale;       /* of our window, as its SYN-ACKs say */
 	uint8_t secret[16];  /* random, made at start */
 	struct buf_pool *pool;
 	struct buf *out; /* max_conns of them, empty */
@@ -102,16 +111,25 @@ struct tcp_event {
 	uint64_t rtt_ns;     /* a round trip was measured; 0: none */
 };
 
+/* With params.adopts: what whoever steers knows of a segment. */
+struct tcp_hint {
+	bool opens;    /* stands behind a handshake with the kernel, whose cookie was checked */
+	bool early;    /* one that opens passed a moment ago; it may have been lost */
+	bool sack_ok;  /* of the SYN, as the next two */
+	uint8_t scale; /* PKT_NO_SCALE: none */
+	uint16_t mss;  /* 0: what the SYN said is lost, all of it */
+};
+
 struct tcp;
 
 size_t tcp_footprint(const struct tcp_params *p);
 /* Build a table in zeroed memory, aligned to 64. */
 struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns);
 
-/* Judge one segment. When *ev has bytes or a FIN, tcp_took must be called
- * before the next tcp_input. */
-enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t now_ns,
-			   struct tcp_event *ev);
+/* Judge one segment; hint is NULL where nothing is known. When *ev has bytes or a FIN,
+ * tcp_took must be called before the next tcp_input. */
+enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint,
+			   uint64_t now_ns, struct tcp_event *ev);
 
 /* The layer above has taken the first n bytes of the event (all, or fewer when
  * it has no room: the rest is not acknowledged and comes again). True: the
@@ -147,8 +165,32 @@ void tcp_abort(struct tcp *t, uint16_t slot);
 /* What new connections are offered from now on, and the most that the others send. */
 void tcp_set_mss(struct tcp *t, uint16_t mss4, uint16_t mss6);
 
-/* From now on a SYN is answered with RST. */
+/* From now on a SYN, or what would open a connection, is answered with RST. */
 void tcp_refuse(struct tcp *t);
+
+/* --- params.adopts: who steers and who serves must agree ------------------------- */
+
+/* Before tcp_input of a segment that opens a connection: is there one between the same
+ * ends, which its client has given up? It ends without a word. Its slot, or TCP_NONE. */
+uint16_t tcp_replaced(struct tcp *t, const struct pkt_seg *seg);
+/* The table is full, and will stay so: RST to who would have opened a connection. */
+void tcp_turn_away(struct tcp *t, const struct pkt_seg *seg);
+
+/* A flow's segments: are they ours (OPEN); and a SYN is, too, unless it is CLOSING. */
+enum tcp_flow { TCP_FLOW_GONE, TCP_FLOW_OPEN, TCP_FLOW_CLOSING };
+
+struct tcp_note {
+	struct pkt_flow flow;
+	uint8_t was; /* enum tcp_flow; if whoever steers has another, it is of a new
+		       * connection and stays. GONE: whatever it has */
+	uint8_t now;
+};
+
+/* The next flow that has changed, or false. Before what is due is sent: a client that
+ * has our FIN may come again from the same port. */
+bool tcp_note(struct tcp *t, uint64_t now_ns, struct tcp_note *note);
+/* Is there anything of this flow: a connection, TIME-WAIT, or a note to come? */
+bool tcp_knows(struct tcp *t, const struct pkt_flow *flow);
 
 /* Timers. Slots that ended by time-out, one a call, or TCP_NONE; call until then. */
 uint16_t tcp_tick(struct tcp *t, uint64_t now_ns);

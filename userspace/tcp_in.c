@@ -32,23 +32,18 @@ uint32_t tcp_initial_window(uint32_t mss)
 	return (uint32_t)min_u64(10 * mss, max_u64(2 * mss, 14600)); /* RFC 6928 2 */
 }
 
-static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
-			      const struct cookie_options *o, uint64_t now_ns)
+struct conn *tcp_begin(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint32_t mss)
 {
 	uint32_t ours = pkt_is_ip4(&seg->flow) ? t->p.mss4 : t->p.mss6;
 	struct conn *c = tcp_new(t, &seg->flow, hash);
 
 	if (!c)
 		return NULL;
-	early_forget(t, hash);
 	c->state = TCP_ESTABLISHED;
 	c->link = seg->link;
 	c->has_ts = seg->has_ts;
 	c->ts_recent = seg->ts_val;
-	c->ts_offset = tcp_ts_offset(hash);
-	c->mss = (uint16_t)(min_u64(o->mss, ours) - (seg->has_ts ? 12 : 0));
-	c->snd_scale = o->scale;
-	c->sack_ok = o->sack_ok;
+	c->mss = (uint16_t)(min_u64(mss, ours) - (seg->has_ts ? 12 : 0));
 	c->snd_una = c->snd_nxt = c->snd_max = seg->ack;
 	c->snd_wl1 = seg->seq;
 	c->snd_wl2 = seg->ack;
@@ -59,6 +54,20 @@ static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t
 	c->loss.recover = c->snd_una;
 	c->ssthresh = UINT32_MAX;
 	c->rto_ns = TCP_RTO_FIRST_MS * (uint64_t)NS_PER_MS;
+	return c;
+}
+
+static struct conn *open_conn(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
+			      const struct cookie_options *o, uint64_t now_ns)
+{
+	struct conn *c = tcp_begin(t, seg, hash, o->mss);
+
+	if (!c)
+		return NULL;
+	early_forget(t, hash);
+	c->ts_offset = tcp_ts_offset(hash);
+	c->snd_scale = o->scale;
+	c->sack_ok = o->sack_ok;
 	if (seg->has_ts) {
 		uint32_t ms = tcp_timestamp(c->ts_offset, now_ns) - seg->ts_ecr;
 		if (ms < TCP_RTO_FIRST_MS) /* else its ACK was lost: a wait, no round trip */
@@ -142,7 +151,7 @@ static enum tcp_verdict step_4_syn(struct tcp *t, struct conn *c, const struct p
 
 /* --- step 5: ACK ------------------------------------------------------------------------ */
 
-/* No peer can announce a larger window: scale_class ends at 10. */
+/* More than any out[] holds; a cookie's scale ends at 10. */
 enum { CWND_MAX = 65535 << 10 };
 
 static void grow_cwnd(struct conn *c, uint32_t acked)
@@ -373,7 +382,7 @@ static bool input_timewait(struct tcp *t, struct timewait *w, const struct pkt_s
 	if (seg->flags & WIRE_RST)
 		return true;
 	if ((seg->flags & (WIRE_SYN | WIRE_ACK | WIRE_FIN)) == WIRE_SYN && newer) {
-		w->key = 0;
+		w->until_ns = now_ns;
 		return false;
 	}
 	if (seg->flags & WIRE_FIN && seg->seq + pkt_span(seg) == w->rcv_nxt)
@@ -400,6 +409,15 @@ static bool take_early(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, 
 	return true;
 }
 
+/* Neither SYN nor ACK, or a SYN that ends. */
+static bool makes_no_sense(const struct pkt_seg *seg)
+{
+	uint8_t flags = seg->flags & (WIRE_SYN | WIRE_ACK | WIRE_FIN);
+
+	return !(flags & (WIRE_SYN | WIRE_ACK)) ||
+	       (flags & (WIRE_SYN | WIRE_FIN)) == (WIRE_SYN | WIRE_FIN);
+}
+
 /* RFC 9293 3.10.7.1 and .2, with the cookie in the place of SYN-RECEIVED. */
 static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 				     uint64_t now_ns, struct tcp_event *ev)
@@ -410,15 +428,13 @@ static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, u
 
 	if (seg->flags & WIRE_RST)
 		return TCP_stray_rst;
-	if ((seg->flags & (WIRE_SYN | WIRE_FIN)) == (WIRE_SYN | WIRE_FIN))
+	if (makes_no_sense(seg))
 		return TCP_bad_flags;
 	if ((seg->flags & (WIRE_SYN | WIRE_ACK)) == WIRE_SYN && !t->refusing) {
 		early_note(t, hash, seg->seq, now_ns);
 		tcp_answer_syn(t, seg, hash, now_ns);
 		return TCP_syn;
 	}
-	if (!(seg->flags & (WIRE_SYN | WIRE_ACK)))
-		return TCP_bad_flags;
 	if (t->refusing || seg->flags & WIRE_SYN || !tcp_cookie_check(t, seg, hash, now_ns, &o)) {
 		if (take_early(t, seg, hash, now_ns))
 			return TCP_early;
@@ -433,8 +449,47 @@ static enum tcp_verdict input_listen(struct tcp *t, const struct pkt_seg *seg, u
 	return v == TCP_accepted ? TCP_opened : v;
 }
 
-enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t now_ns,
-			   struct tcp_event *ev)
+/* The same where the kernel answers SYNs: a connection is opened by who steers. What is
+ * not known he shall not send us any more, unless a first segment may be under way. */
+static enum tcp_verdict input_adopt(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
+				    const struct tcp_hint *hint, uint64_t now_ns,
+				    struct tcp_event *ev)
+{
+	uint8_t flags = seg->flags & (WIRE_SYN | WIRE_RST | WIRE_ACK);
+	bool early = hint && hint->early && flags == WIRE_ACK;
+	enum tcp_verdict v = TCP_stray;
+	struct conn *c;
+
+	if (!(flags & WIRE_RST) && makes_no_sense(seg))
+		return TCP_bad_flags;
+	if (hint && hint->opens && flags == WIRE_ACK && !t->refusing) {
+		c = adopt_open(t, seg, hash, hint, now_ns);
+		if (!c)
+			return TCP_table_full;
+		v = input_conn(t, c, seg, now_ns, ev);
+		ev->opened = !ev->gone;
+		return v == TCP_accepted ? TCP_opened : v;
+	}
+	if (flags & WIRE_RST)
+		v = TCP_stray_rst;
+	else if (flags == WIRE_SYN || (early && !hint->opens))
+		v = TCP_early;
+	if (v == TCP_stray)
+		tcp_answer_rst(t, seg);
+	if (v == TCP_stray || !early)
+		adopt_unknown(t, &seg->flow, hash);
+	return v;
+}
+
+/* May the record of the connection before keep the segment that opens one? */
+static bool is_another(const struct tcp *t, const struct timewait *w, const struct pkt_seg *seg,
+		       const struct tcp_hint *hint)
+{
+	return hint && hint->opens && !adopt_timewait_again(t, w, seg);
+}
+
+enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint,
+			   uint64_t now_ns, struct tcp_event *ev)
 {
 	uint64_t hash = tcp_hash(t, &seg->flow);
 	struct conn *c = tcp_find(t, &seg->flow, hash);
@@ -445,9 +500,10 @@ enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, uint64_t no
 	if (likely(c))
 		return input_conn(t, c, seg, now_ns, ev);
 	w = timewait_find(t, hash, now_ns);
-	if (w && input_timewait(t, w, seg, now_ns))
+	if (w && !is_another(t, w, seg, hint) && input_timewait(t, w, seg, now_ns))
 		return TCP_timewait;
-	return input_listen(t, seg, hash, now_ns, ev);
+	return t->p.adopts ? input_adopt(t, seg, hash, hint, now_ns, ev) :
+			     input_listen(t, seg, hash, now_ns, ev);
 }
 
 void tcp_set_mss(struct tcp *t, uint16_t mss4, uint16_t mss6)

@@ -19,6 +19,7 @@ void tcp_close(struct tcp *t, uint16_t slot, uint64_t now_ns)
 	must(c->state == TCP_ESTABLISHED || c->state == TCP_CLOSE_WAIT);
 	c->state = c->state == TCP_ESTABLISHED ? TCP_FIN_WAIT_1 : TCP_LAST_ACK;
 	c->at_end_ns = now_ns + TCP_LINGER_MS * (uint64_t)NS_PER_MS;
+	adopt_closing(t, c);
 	tcp_arm(t, c);
 	tcp_mark(t, c, DUE_DATA);
 }
@@ -63,6 +64,8 @@ void tcp_answer_rst(struct tcp *t, const struct pkt_seg *seg)
 void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct pkt_seg *seg,
 			 uint64_t now_ns)
 {
+	const struct timewait_flow *f = t->p.adopts ? &t->tw_flow[w - t->timewait] : NULL;
+	uint32_t offset = f ? f->ts_offset : tcp_ts_offset(w->key);
 	struct pkt_seg *s = tcp_stub(t);
 
 	if (!s)
@@ -72,11 +75,11 @@ void tcp_answer_timewait(struct tcp *t, const struct timewait *w, const struct p
 		.link = seg->link,
 		.seq = w->snd_nxt,
 		.ack = w->rcv_nxt,
-		.window = t->p.window,
+		.window = t->p.window >> (f ? f->rcv_scale : 0),
 		.flags = WIRE_ACK,
 		.wscale = PKT_NO_SCALE,
 		.has_ts = w->has_ts,
-		.ts_val = tcp_timestamp(tcp_ts_offset(w->key), now_ns),
+		.ts_val = tcp_timestamp(offset, now_ns),
 		.ts_ecr = w->ts_recent,
 	};
 }
@@ -154,14 +157,21 @@ static const uint8_t state_flags[] = {
 	[TCP_CLOSING] = WIRE_ACK | WIRE_FIN,    [TCP_LAST_ACK] = WIRE_ACK | WIRE_FIN,
 };
 
-/* The right edge moves on by steps worth a segment (RFC 9293 3.8.6.2.2), never back. */
+/* The right edge moves on by steps worth a segment (RFC 9293 3.8.6.2.2), never back: so
+ * what the window's scale cannot express of it is rounded up, and new room down, but to
+ * one unit at least. */
 static uint16_t announce_window(const struct tcp *t, struct conn *c)
 {
 	uint32_t edge = c->rcv_nxt + c->room, step = (uint32_t)min_u64(c->mss, t->p.window / 2);
+	uint32_t units = (uint32_t)max_u64(c->room >> c->rcv_scale, 1), old;
 
-	if (seq_ge(edge, c->rcv_adv + step))
-		c->rcv_adv = edge;
-	return (uint16_t)(c->rcv_adv - c->rcv_nxt);
+	if (seq_ge(edge, c->rcv_adv + step) &&
+	    seq_gt(c->rcv_nxt + (units << c->rcv_scale), c->rcv_adv))
+		c->rcv_adv = c->rcv_nxt + (units << c->rcv_scale);
+	old = c->rcv_adv - c->rcv_nxt;
+	units = (old + (1u << c->rcv_scale) - 1) >> c->rcv_scale;
+	c->rcv_adv = c->rcv_nxt + (units << c->rcv_scale);
+	return (uint16_t)units;
 }
 
 /* Every segment acknowledges all that was taken. Without data it stands behind

@@ -6,9 +6,10 @@
  *          (the stateless handshake), tcp_in (what a segment does to a
  *          connection), tcp_reasm (what came past a gap, and SACK that we send),
  *          tcp_out (what is due), tcp_loss (what is lost, and SACK that comes),
- *          tcp_mtu (what routers say of the path), tcp_image (all of it to another
- *          process: each field of a record goes with it, but one that points somewhere
- *          or is a bool must be named there).
+ *          tcp_mtu (what routers say of the path), tcp_adopt (connections whose
+ *          handshake the kernel answered, and what is told of them), tcp_image (all of
+ *          it to another process: each field of a record goes with it, but one that
+ *          points somewhere or is a bool must be named there).
  */
 #ifndef TCP_PRIVATE_H
 #define TCP_PRIVATE_H
@@ -56,13 +57,13 @@ struct conn {
 	bool queued; /* on the due list */
 
 	bool has_ts;
-	uint8_t snd_scale;
-	uint8_t retries;   /* time-outs since the last new ACK */
-	uint8_t silence;   /* time-outs since the last acceptable ACK, new or not */
-	bool sack_ok;      /* both offered SACK */
-	bool fin_sent;     /* our FIN was sent at least once */
-	uint8_t full_segs; /* full-sized segments not yet acknowledged */
-	uint16_t mss;      /* data bytes a segment may carry to the peer, options taken off */
+	uint8_t snd_scale, rcv_scale; /* of the peer's window, of ours */
+	uint8_t retries;              /* time-outs since the last new ACK */
+	uint8_t silence;              /* time-outs since the last acceptable ACK, new or not */
+	bool sack_ok;                 /* both offered SACK */
+	bool fin_sent;                /* our FIN was sent at least once */
+	uint8_t full_segs;            /* full-sized segments not yet acknowledged */
+	uint16_t mss; /* data bytes a segment may carry to the peer, options taken off */
 	uint32_t ts_recent;
 	uint32_t ts_offset;
 	struct pkt_link link;
@@ -87,6 +88,13 @@ struct conn {
 	uint64_t at_rtx_ns; /* retransmission or, with a shut window, probe */
 	uint64_t at_ack_ns; /* delayed ACK */
 	uint64_t at_end_ns; /* half-closed for too long */
+	/* of a connection whose handshake the kernel answered */
+	uint32_t opened;    /* what its first segment acknowledged: the kernel's cookie + 1 */
+	uint16_t owes_next; /* slots whose note found no place */
+	uint8_t told;       /* enum tcp_flow: what was noted last */
+	bool adopted;
+	bool owes;   /* stands on that list, even when the slot is free */
+	bool unsaid; /* for nothing: a new connection has this flow */
 };
 _Static_assert(sizeof(struct conn) <= 384, "10,000 connections in 16 MB");
 
@@ -100,6 +108,14 @@ struct timewait {
 	bool has_ts;
 };
 _Static_assert(sizeof(struct timewait) == 32, "a record is small");
+
+/* And what is known besides of an adopted one. */
+struct timewait_flow {
+	struct pkt_flow flow;
+	uint32_t opened;
+	uint32_t ts_offset;
+	uint8_t rcv_scale;
+};
 
 enum { TIMEWAIT_WAYS = 4 };
 
@@ -123,8 +139,9 @@ struct tcp {
 	uint16_t free;
 	uint16_t due_first, due_last;
 	unsigned count;
-	bool refusing; /* no new connections */
-	struct timewait *timewait;
+	bool refusing;                 /* no new connections */
+	struct timewait *timewait;     /* one more than TIMEWAIT_MAX: for an answer only */
+	struct timewait_flow *tw_flow; /* of each; NULL unless p.adopts */
 	struct early *early;
 	struct wheel_entry *entries;
 	struct wheel wheel;
@@ -133,6 +150,13 @@ struct tcp {
 	struct pkt_seg stub[STUBS_MAX];
 	unsigned stub_head, stub_count;
 	bool stubs_first; /* the segment that left last, if a stub waited, was one */
+	/* notes: a ring, and slots that owe one, some of which would be free otherwise */
+	struct tcp_note *note; /* NULL unless p.adopts */
+	unsigned note_head, note_count;
+	uint16_t owes_first, owes_last;
+	unsigned held;     /* such slots */
+	uint64_t swept_ns; /* when records that ended were looked for last */
+	unsigned sweep, sweep_left;
 	struct tcp_tally tally;
 };
 
@@ -150,6 +174,8 @@ struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns);
 struct timewait *timewait_oldest(struct tcp *t, uint64_t hash);
 /* The connection is over: keep a record (the returned one), free the slot. */
 struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns);
+/* A new connection has its flow. */
+void timewait_forget(struct tcp *t, uint64_t hash);
 /* Note a flow whose SYN was answered; is there one not older than TCP_EARLY_MS? */
 void early_note(struct tcp *t, uint64_t hash, uint32_t isn, uint64_t now_ns);
 bool early_find(const struct tcp *t, uint64_t hash, uint64_t now_ns, uint32_t *isn);
@@ -184,6 +210,27 @@ bool tcp_cookie_check(const struct tcp *t, const struct pkt_seg *seg, uint64_t h
 
 /* --- tcp_in.c --- */
 uint32_t tcp_initial_window(uint32_t mss);
+/* A connection that begins with this segment, with all that is the same however its
+ * handshake went; mss: of the SYN. NULL: full. */
+struct conn *tcp_begin(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, uint32_t mss);
+
+/* --- tcp_adopt.c --- */
+/* tcp_begin, after the kernel's handshake. */
+struct conn *adopt_open(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
+			const struct tcp_hint *hint, uint64_t now_ns);
+/* Is the segment that opens the very one which opened this connection, or this record's? */
+bool adopt_again(const struct conn *c, const struct pkt_seg *seg);
+bool adopt_timewait_again(const struct tcp *t, const struct timewait *w, const struct pkt_seg *seg);
+/* We will send no more than FIN: from then on a SYN is a new connection. */
+void adopt_closing(struct tcp *t, struct conn *c);
+/* The slot is about to be free. False: not yet, it owes a note. */
+bool adopt_gone(struct tcp *t, struct conn *c);
+/* Nothing is known of this flow. */
+void adopt_unknown(struct tcp *t, const struct pkt_flow *flow, uint64_t hash);
+/* The flow goes over from c to record w, which may have another's. False: there is no
+ * place for a note; c keeps its flow, and must go without a record. */
+bool adopt_timewait(struct tcp *t, struct conn *c, struct timewait *w);
+void adopt_check(const struct tcp *t);
 
 /* --- tcp_loss.c --- */
 /* An ACK was accepted; moved: snd_una has, take_ack has been called. Before the

@@ -14,7 +14,7 @@ static uint32_t bucket_count(unsigned max_conns)
 
 /* The parts of a table, one behind the other, each on a cache line of its own. */
 struct layout {
-	size_t conn, bucket, entries, timewait, early, end;
+	size_t conn, bucket, entries, timewait, early, tw_flow, note, end;
 };
 
 static struct layout layout_of(const struct tcp_params *p)
@@ -25,8 +25,10 @@ static struct layout layout_of(const struct tcp_params *p)
 	l.bucket = l.conn + round_up(p->max_conns * sizeof(struct conn), 64);
 	l.entries = l.bucket + round_up(bucket_count(p->max_conns) * sizeof(uint16_t), 64);
 	l.timewait = l.entries + round_up(p->max_conns * sizeof(struct wheel_entry), 64);
-	l.early = l.timewait + TIMEWAIT_MAX * sizeof(struct timewait);
-	l.end = l.early + EARLY_MAX * sizeof(struct early);
+	l.early = l.timewait + round_up((TIMEWAIT_MAX + 1) * sizeof(struct timewait), 64);
+	l.tw_flow = l.early + EARLY_MAX * sizeof(struct early);
+	l.note = l.tw_flow + (p->adopts ? (TIMEWAIT_MAX + 1) * sizeof(struct timewait_flow) : 0);
+	l.end = l.note + (p->adopts ? FLOW_NOTES * sizeof(struct tcp_note) : 0);
 	return l;
 }
 
@@ -49,6 +51,9 @@ struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns)
 	t->entries = (struct wheel_entry *)(base + l.entries);
 	t->timewait = (struct timewait *)(base + l.timewait);
 	t->early = (struct early *)(base + l.early);
+	t->tw_flow = p->adopts ? (struct timewait_flow *)(base + l.tw_flow) : NULL;
+	t->note = p->adopts ? (struct tcp_note *)(base + l.note) : NULL;
+	t->owes_first = TCP_NONE;
 	t->bucket_mask = bucket_count(p->max_conns) - 1;
 	memset(t->bucket, 0xff, (t->bucket_mask + 1) * sizeof(uint16_t));
 	t->due_first = t->due_last = TCP_NONE;
@@ -94,6 +99,19 @@ static void reset_slot(struct conn *c)
 	c->queued = queued;
 }
 
+/* The slot cannot be used: its flow has a note to come. */
+static void hold_slot(struct conn *c)
+{
+	struct conn kept = *c;
+
+	reset_slot(c);
+	c->flow = kept.flow;
+	c->told = kept.told;
+	c->owes = true;
+	c->owes_next = kept.owes_next;
+	c->unsaid = kept.unsaid;
+}
+
 struct conn *tcp_new(struct tcp *t, const struct pkt_flow *f, uint64_t hash)
 {
 	uint16_t *bucket = &t->bucket[hash & t->bucket_mask], i = t->free;
@@ -122,10 +140,14 @@ void tcp_free(struct tcp *t, struct conn *c)
 	buf_free(t->p.pool, &t->p.out[slot]);
 	reasm_free(t, c);
 	wheel_set(&t->wheel, slot, 0);
+	t->count--;
+	if (unlikely(!adopt_gone(t, c))) {
+		hold_slot(c);
+		return;
+	}
 	reset_slot(c);
 	c->hash_next = t->free;
 	t->free = slot;
-	t->count--;
 }
 
 /* --- due, deadlines --------------------------------------------------------------- */
@@ -218,6 +240,8 @@ struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
 
 	if (oldest->until_ns > now_ns)
 		t->tally.timewait_evicted++;
+	if (c->adopted && !adopt_timewait(t, c, oldest))
+		oldest = &t->timewait[TIMEWAIT_MAX];
 	*oldest = (struct timewait){
 		.key = hash,
 		.until_ns = now_ns + TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS,
@@ -229,6 +253,15 @@ struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
 	t->tally.closed++;
 	tcp_free(t, c);
 	return oldest;
+}
+
+void timewait_forget(struct tcp *t, uint64_t hash)
+{
+	struct timewait *w = timewait_set(t, hash);
+
+	for (int i = 0; i < TIMEWAIT_WAYS; i++)
+		if (w[i].key == hash)
+			w[i].key = w[i].until_ns = 0;
 }
 
 /* --- early segments ------------------------------------------------------------------ */
@@ -356,7 +389,8 @@ void tcp_check(const struct tcp *t)
 	must(reasms == t->reasms);
 	for (uint16_t i = t->free; i != TCP_NONE; i = t->conn[i].hash_next, idle++)
 		must(t->conn[i].state == TCP_FREE && !t->p.out[i].base);
-	must(live == t->count && live + idle == t->p.max_conns);
+	must(live == t->count && live + idle + t->held == t->p.max_conns);
 	for (uint16_t i = t->due_first; i != TCP_NONE; i = t->conn[i].due_next, due++)
 		must(t->conn[i].queued && due < t->p.max_conns);
+	adopt_check(t);
 }

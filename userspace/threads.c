@@ -31,7 +31,7 @@ int threads_open(struct threads *th, const struct conf *conf, const struct liste
 
 static struct worker_params params_of(const struct conf *c, const struct nic *nic)
 {
-	return (struct worker_params){
+	struct worker_params p = {
 		.max_conns = c->max_conns,
 		.max_socks = SOCKS_DEFAULT,
 		.mtu = nic->mtu,
@@ -45,7 +45,12 @@ static struct worker_params params_of(const struct conf *c, const struct nic *ni
 		.header_timeout_ms = c->header_timeout_ms,
 		.body_timeout_ms = c->body_timeout_ms,
 		.idle_timeout_ms = c->idle_timeout_ms,
+		.paths = c->steer == STEER_path ? c->paths : 0,
+		.path_keepalive = c->path_keepalive,
 	};
+
+	memcpy(p.path, c->path, sizeof p.path);
+	return p;
 }
 
 static int make_worker(const struct threads *th, struct thread *one, struct worker_params p)

@@ -36,6 +36,8 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 		.mss4 = mss_of(p->mtu, WIRE_IP4_LEN),
 		.mss6 = mss_of(p->mtu, WIRE_IP6_LEN),
 		.window = (uint16_t)min_u64(large_size(p), 65535),
+		.adopts = p->paths,
+		.scale = p->kernel_scale,
 		.pool = w ? &w->pool : NULL,
 		.out = w ? w->out : NULL,
 	};
@@ -246,145 +248,6 @@ uint16_t line_take(struct worker *w, enum session_line which)
 	return id;
 }
 
-/* --- frames in -------------------------------------------------------------------------- */
-
-static const uint8_t pkt_counter[] = {
-#define X(name) [PKT_##name] = STATS_pkt_##name,
-	PKT_LIST(X)
-#undef X
-};
-
-static const uint8_t tcp_counter[] = {
-#define X(name) [TCP_##name] = STATS_tcp_##name,
-	TCP_LIST(X)
-#undef X
-};
-
-/* The peer sees as much window as the session can hold. */
-static void follow_room(struct worker *w, uint16_t id)
-{
-	tcp_room(w->tcp, id, (uint32_t)(buf_most(&w->pool) - w->session[id].in.len));
-}
-
-/* XDP's stamp, of another core's clock; 0 when it cannot be of this frame. */
-static uint64_t believable(struct worker *w, uint64_t stamp_ns, uint64_t now_ns)
-{
-	if (likely(stamp_ns <= now_ns && (!stamp_ns || now_ns - stamp_ns < HIST_LIMIT_NS)))
-		return stamp_ns;
-	count(w, STATS_clock_backwards);
-	return 0;
-}
-
-/* Hand bytes and FIN to the session, and tell tcp how many were taken. False:
- * not all. */
-static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp_ns,
-		    uint64_t now_ns)
-{
-	struct session *s = &w->session[ev->slot];
-	uint32_t n = 0;
-
-	if (ev->len) {
-		s->stamp_ns = believable(w, stamp_ns, now_ns);
-		s->pop_ns = now_ns;
-		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);
-		s->bytes_in += n;
-	}
-	if (tcp_took(w->tcp, ev, n, now_ns))
-		session_end(w, ev->slot);
-	else if (ev->fin && n == ev->len)
-		session_eof(w, ev->slot, now_ns);
-	return n == ev->len;
-}
-
-/* What a segment brings, and what stands behind it, if it fills a gap. False:
- * not all of the segment was taken. */
-static bool deliver(struct worker *w, struct tcp_event *ev, uint64_t stamp_ns, uint64_t now_ns)
-{
-	uint16_t id = ev->slot;
-	bool taken = hand_up(w, ev, stamp_ns, now_ns);
-
-	while (tcp_more(w->tcp, id, ev))
-		hand_up(w, ev, stamp_ns, now_ns);
-	if (w->session[id].phase != PHASE_FREE)
-		follow_room(w, id);
-	return taken;
-}
-
-/* The table is full: who asks for nothing and has been silent longest, of those at
- * hand, gives its place, so that idle connections cannot shut everybody out. */
-static bool evict_idle(struct worker *w, uint64_t now_ns)
-{
-	uint16_t longest = WORKER_NONE;
-	uint64_t idle_ns = w->p.idle_timeout_ms * (uint64_t)NS_PER_MS;
-	uint64_t first_ns = now_ns + idle_ns - EVICT_IDLE_MS * (uint64_t)NS_PER_MS;
-
-	for (unsigned i = 0; i < EVICT_LOOK; i++) {
-		uint16_t id = w->hand = (uint16_t)((w->hand + 1u) % w->p.max_conns);
-
-		if (session_is_idle(w, id) && !w->out[id].len && w->wheel.entry[id].at < first_ns) {
-			first_ns = w->wheel.entry[id].at;
-			longest = id;
-		}
-	}
-	if (longest == WORKER_NONE)
-		return false;
-	count(w, STATS_http_idle_evicted);
-	tcp_abort(w->tcp, longest);
-	session_end(w, longest);
-	return true;
-}
-
-void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns)
-{
-	enum tcp_verdict verdict;
-	enum pkt_verdict parsed;
-	struct tcp_event ev;
-	struct pkt_seg seg;
-
-	parsed = pkt_parse(frame, len, &seg);
-	count(w, pkt_counter[parsed]);
-	if (parsed > PKT_bad_option)
-		return;
-	verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
-	if (unlikely(verdict == TCP_table_full) && evict_idle(w, now_ns))
-		verdict = tcp_input(w->tcp, &seg, now_ns, &ev);
-	if (ev.opened) {
-		session_open(w, ev.slot, now_ns);
-		if (unlikely(w->note))
-			note_peer(w, ev.slot, seg.flow.remote, seg.flow.remote_port);
-	}
-	if (ev.rtt_ns)
-		record(w, STAGE_rtt, 0, ev.rtt_ns);
-	if (ev.gone)
-		session_end(w, ev.slot);
-	else if ((ev.len || ev.fin) && !deliver(w, &ev, stamp_ns, now_ns))
-		verdict = TCP_no_buffer;
-	count(w, tcp_counter[verdict]);
-}
-
-static struct pkt_flow flow_of(const struct icmp_event *e)
-{
-	struct pkt_flow flow = { .remote_port = e->remote_port, .local_port = e->local_port };
-
-	memcpy(flow.remote, e->remote, sizeof flow.remote);
-	memcpy(flow.local, e->local, sizeof flow.local);
-	return flow;
-}
-
-bool worker_owns(struct worker *w, const struct icmp_event *e)
-{
-	struct pkt_flow flow = flow_of(e);
-
-	return tcp_owns(w->tcp, &flow);
-}
-
-void worker_mtu(struct worker *w, const struct icmp_event *e, uint64_t now_ns)
-{
-	struct pkt_flow flow = flow_of(e);
-
-	tcp_mtu(w->tcp, &flow, e->seq, e->mtu, now_ns);
-}
-
 /* --- requests and timers ---------------------------------------------------------------------- */
 
 void worker_admit(struct worker *w, uint64_t now_ns)
@@ -399,7 +262,7 @@ void worker_admit(struct worker *w, uint64_t now_ns)
 	while ((id = line_take(w, LINE_AGAIN)) != WORKER_NONE) {
 		session_again(w, id, now_ns);
 		if (!is_sock(w, id) && w->session[id].phase != PHASE_FREE)
-			follow_room(w, id);
+			frames_room(w, id);
 		if (id == last)
 			break;
 	}

@@ -15,6 +15,7 @@
  *            worker_admit    requests to lanes; timers
  *            worker_compute  a slice of lane work
  *            worker_answer   results to answers
+ *            worker_flow     what the steering must know, before the first of
  *            worker_emit     tcp, pkt: one due segment into a free frame
  *
  * Owner    All memory is one piece that the caller brings. Frames are the
@@ -39,10 +40,16 @@
 #include "spsc.h"
 
 struct worker_params {
-	unsigned max_conns;                  /* over frames: ids 0 ... max_conns-1 */
-	unsigned max_socks;                  /* over kernel sockets: the ids behind those */
-	unsigned mtu; /* of the interface */ /* from the MTU */
-	uint8_t secret[16];                  /* random */
+	unsigned max_conns; /* over frames: ids 0 ... max_conns-1 */
+	unsigned max_socks; /* over kernel sockets: the ids behind those */
+	unsigned mtu;       /* of the interface */
+	/* --steer=path: the kernel answers SYNs on the port, and what comes over frames is
+	 * below one of these. 0: the port is ours. */
+	unsigned paths;
+	char path[STEER_PATHS_MAX][STEER_PATH_LEN + 1];
+	bool path_keepalive;  /* else each answer over frames ends its connection */
+	uint8_t kernel_scale; /* of the windows in the kernel's SYN-ACKs */
+	uint8_t secret[16];   /* random */
 	uint64_t max_n;
 	uint32_t max_body;
 	uint32_t cache;    /* results kept; 0: none */
@@ -93,8 +100,23 @@ void worker_calibrated(struct worker *w);
 
 /* --- the turn -------------------------------------------------------------------- */
 
-/* A received frame; may be written to. stamp_ns: when XDP saw it, 0 if unknown. */
-void worker_frame(struct worker *w, uint8_t *frame, size_t len, uint64_t stamp_ns, uint64_t now_ns);
+/* A received frame; may be written to. meta: what XDP says of it, all 0 if it says
+ * nothing. */
+void worker_frame(struct worker *w, uint8_t *frame, size_t len, const struct steer_meta *meta,
+		  uint64_t now_ns);
+
+/* With paths, each turn before worker_emit, until false: a flow whose entry in the map
+ * `flows` must change: to closing, or, when now is none, it is to be deleted. But an
+ * entry whose state is not `was` is of a new connection, and stays. was none: of
+ * whatever it is. */
+struct flow_note {
+	struct steer_flow_key key;
+	enum flow_state was, now;
+};
+bool worker_flow(struct worker *w, uint64_t now_ns, struct flow_note *note);
+/* Is there anything of this flow here? Of an entry that is old and of no worker's the
+ * segment that opens it was lost, and its client has gone. */
+bool worker_knows(struct worker *w, const struct steer_flow_key *key);
 
 /* A router could not pass on one of our segments. Is it of this worker? When it is
  * of nobody, one of several workers must count it all the same. */

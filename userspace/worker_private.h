@@ -4,9 +4,9 @@
  *
  * Model    worker.c walks the stages; session.c, jobs.c and answer.c are one client's
  *          conversation: bytes to requests, requests to results, results to answers.
- *          describe.c tells others how it stands, worker_image.c another process: each
- *          field of a session goes with it, but one that points somewhere or is a bool
- *          must be named there.
+ *          frames.c is what comes in frames. describe.c tells others how it stands,
+ *          worker_image.c another process: each field of a session goes with it, but
+ *          one that points somewhere or is a bool must be named there.
  *
  *   HEAD -> BODY -> WAIT -> LANE -> ANSWER -> HEAD ... -> CLOSING
  *     \_______\______ fault, or an answer that needs no lane __/
@@ -178,6 +178,10 @@ void line_leave(struct worker *w, enum session_line which, uint16_t id);
 void free_socks(struct worker *w);
 /* As worker_init made it, and no more. */
 void worker_blank(struct worker *w, uint64_t now_ns);
+
+/* --- frames.c --- */
+/* The peer sees as much window as the session can hold. */
+void frames_room(struct worker *w, uint16_t id);
 
 /* --- jobs.c --- */
 /* Those who wait, and those who are new: to lanes, to wait, or turned away. */

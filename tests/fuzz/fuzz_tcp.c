@@ -82,7 +82,7 @@ static void enter(struct pkt_seg *s, unsigned take_less)
 	for (uint32_t i = 0; i < s->len; i++)
 		data[i] = (uint8_t)(s->seq + i);
 	s->data = data;
-	tcp_input(t, s, now, &ev);
+	tcp_input(t, s, NULL, now, &ev);
 	tcp_check(t);
 	if (s->flags & WIRE_RST && !due) /* challenge ACKs are for RSTs inside the window only */
 		must(!t->stub_count);

@@ -148,7 +148,8 @@ static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const u
 	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
 	if (seq_lt(c->snd_max, seq + pkt_span(&s)))
 		c->snd_max = seq + pkt_span(&s);
-	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame), 0, rig.now_ns);
+	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame),
+		     &(struct steer_meta){ 0 }, rig.now_ns);
 	turn();
 }
 

@@ -115,7 +115,7 @@ static inline struct pkt_seg seg(unsigned flags, int seq, int ack, uint32_t len)
 
 static inline enum tcp_verdict feed(struct pkt_seg s)
 {
-	enum tcp_verdict v = tcp_input(t, &s, now, &ev);
+	enum tcp_verdict v = tcp_input(t, &s, NULL, now, &ev);
 
 	if (ev.slot != TCP_NONE && !ev.gone && (ev.len || ev.fin)) {
 		struct tcp_event more = ev;

@@ -112,7 +112,8 @@ static void say(uint8_t flags, uint32_t seq, const char *data, size_t len)
 
 	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
 	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
-	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame), 0, rig.now);
+	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame),
+		     &(struct steer_meta){ 0 }, rig.now);
 	turn();
 }
 

@@ -60,7 +60,7 @@ static struct pkt_seg answer(const struct pkt_seg *syn, uint64_t now)
 	struct pkt_seg s;
 	uint16_t slot;
 
-	must(tcp_input(tcp, syn, now, &ev) == TCP_syn && ev.slot == TCP_NONE);
+	must(tcp_input(tcp, syn, NULL, now, &ev) == TCP_syn && ev.slot == TCP_NONE);
 	must(tcp_output(tcp, now, &s, &slot) && !tcp_due(tcp));
 	return s;
 }

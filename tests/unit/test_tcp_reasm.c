@@ -108,7 +108,7 @@ static bool arrive(struct conn *c, uint32_t left, uint32_t len, unsigned percent
 		want = TCP_out_of_window;
 	else if (left > model.next)
 		want = model_keep(left, left + len);
-	got = tcp_input(t, &s, now, &ev);
+	got = tcp_input(t, &s, NULL, now, &ev);
 	same &= got == want;
 	if (ev.len) {
 		same &= left <= model.next && left + len > model.next;
@@ -438,7 +438,7 @@ static void test_refused(void)
 	feed(seg(WIRE_ACK, 10, 0, 10));
 	feed(seg(WIRE_ACK, 30, 0, 10));
 	flush();
-	tcp_input(t, &s, now, &ev);
+	tcp_input(t, &s, NULL, now, &ev);
 	ok(ev.len == 10 && ev.data == s.data, "the segment that fills the gap");
 	tcp_took(t, &ev, 4, now);
 	ok(!tcp_more(t, 0, &ev), "who does not take all of it is offered no more");
@@ -446,7 +446,7 @@ static void test_refused(void)
 	ok(sends_ack(ISS, IRS + 4) && sent.sack_count == 2, "what lies behind is kept");
 
 	s = seg(WIRE_ACK, 4, 0, 6);
-	tcp_input(t, &s, now, &ev);
+	tcp_input(t, &s, NULL, now, &ev);
 	tcp_took(t, &ev, 6, now);
 	ok(tcp_more(t, 0, &ev) && ev.len == 10, "next time it is offered");
 	tcp_took(t, &ev, 7, now);
@@ -461,7 +461,7 @@ static void test_refused(void)
 	c = begin();
 	feed(seg(WIRE_ACK | WIRE_FIN, 10, 0, 10));
 	s = seg(WIRE_ACK, 0, 0, 10);
-	tcp_input(t, &s, now, &ev);
+	tcp_input(t, &s, NULL, now, &ev);
 	tcp_took(t, &ev, 10, now);
 	must(tcp_more(t, 0, &ev));
 	ok(ev.fin && !tcp_took(t, &ev, 9, now), "bytes and FIN, not all taken");

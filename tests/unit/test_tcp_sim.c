@@ -277,7 +277,7 @@ static void server_input(struct pkt_seg *s)
 	struct flow *f = flow_at(&s->flow);
 	struct tcp_event ev;
 
-	tcp_input(t, s, now, &ev);
+	tcp_input(t, s, NULL, now, &ev);
 	tcp_check(t);
 	if (ev.slot == TCP_NONE)
 		return;

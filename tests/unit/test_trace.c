@@ -343,7 +343,8 @@ static void send_text(uint32_t seq, uint32_t ack, uint64_t stamp, const char *te
 
 	memcpy(s.flow.local, ip4_1, 16);
 	memcpy(s.flow.remote, ip4_2, 16);
-	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes), stamp, now);
+	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes),
+		     &(struct steer_meta){ .stamp_ns = stamp }, now);
 }
 
 /* Each step takes another time. */

@@ -119,7 +119,7 @@ static void deliver(void)
 	size_t len;
 
 	while ((len = impair_take(&line[TO_SERVER], frame, now)))
-		worker_frame(w, frame, len, 0, now);
+		worker_frame(w, frame, len, &(struct steer_meta){ 0 }, now);
 	while ((len = impair_take(&line[TO_CLIENT], frame, now)))
 		if (pkt_parse(frame, len, &s) == PKT_ok) /* flipped bits end here */
 			toy_input(&client_at(s.flow.local_port)->tcp, &s, now);

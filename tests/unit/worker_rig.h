@@ -158,7 +158,8 @@ static inline void frame(uint16_t port, uint8_t flags, uint32_t seq, uint32_t ac
 
 	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
 	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
-	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes), stamp_ns, now);
+	worker_frame(w, frame_bytes, pkt_emit(&s, frame_bytes, sizeof frame_bytes),
+		     &(struct steer_meta){ .stamp_ns = stamp_ns }, now);
 	emit_after(0);
 }
 

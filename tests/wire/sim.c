@@ -61,7 +61,8 @@ static void turn(uint8_t *frame, size_t len)
 	bool event = frame;
 
 	if (frame)
-		worker_frame(sim.worker, frame, len, sim.now_ns - STEER_NS, sim.now_ns);
+		worker_frame(sim.worker, frame, len,
+			     &(struct steer_meta){ .stamp_ns = sim.now_ns - STEER_NS }, sim.now_ns);
 	worker_admit(sim.worker, sim.now_ns);
 	worker_compute(sim.worker, sim.now_ns);
 	worker_answer(sim.worker, sim.now_ns);
