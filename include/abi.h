@@ -444,6 +444,8 @@ struct mode {
 	X(http_media_type, \
 	  "answered 415: body is neither application/json nor application/x-www-form-urlencoded") \
 	X(http_expectation, "answered 417: the only known expectation is 100-continue") \
+	X(http_misdirected, \
+	  "answered 421: not below a --path, so on this connection it is not served") \
 	X(http_head_long, "answered 431: head is longer than 8192 bytes") \
 	X(http_not_implemented, "answered 501: method or transfer coding is not implemented") \
 	X(http_busy, "answered 503: no lane is free soon enough") \

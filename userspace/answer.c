@@ -15,11 +15,20 @@ static uint8_t stage_of(uint64_t from_ns, uint64_t to_ns, enum http_timed which,
 	return *ns == SPAN_NONE ? 0 : (uint8_t)which;
 }
 
+/* Where the port is shared, a client that comes again may want another path, which on
+ * this connection is not served. */
+static bool keeps_alive(const struct worker *w, const struct session *s)
+{
+	bool shared = w->p.paths && !is_sock(w, (uint16_t)(s - w->session));
+
+	return s->head.keep_alive && !w->draining && (!shared || w->p.path_keepalive);
+}
+
 static struct http_reply reply_to(const struct worker *w, const struct session *s)
 {
 	struct http_reply r = {
 		.date = w->date,
-		.keep_alive = s->head.keep_alive && !w->draining,
+		.keep_alive = keeps_alive(w, s),
 		.head_only = s->head.method == HTTP_HEAD_METHOD,
 		.minor = s->head.minor,
 	};
@@ -376,7 +385,7 @@ static void metrics_again(struct worker *w, uint16_t id, uint64_t now_ns)
 		return;
 	}
 	count(w, STATS_http_ok);
-	answered(w, id, 200, n, s->head.keep_alive && !w->draining, now_ns);
+	answered(w, id, 200, n, keeps_alive(w, s), now_ns);
 	after_answer(w, id, now_ns);
 }
 

@@ -60,6 +60,7 @@
 	X(target_long, 414, "target is longer than 2048 bytes") \
 	X(media_type, 415, "body is not application/json or application/x-www-form-urlencoded") \
 	X(expectation, 417, "the only known expectation is 100-continue") \
+	X(misdirected, 421, "on this connection that path is not served; open another one") \
 	X(head_long, 431, "head is longer than 8192 bytes") \
 	X(not_implemented, 501, "method or transfer coding is not implemented") \
 	X(busy, 503, "no lane is free soon enough") \

@@ -50,6 +50,7 @@ static const struct status_line {
 	LINE(414, "URI Too Long"),
 	LINE(415, "Unsupported Media Type"),
 	LINE(417, "Expectation Failed"),
+	LINE(421, "Misdirected Request"),
 	LINE(431, "Request Header Fields Too Large"),
 	LINE(501, "Not Implemented"),
 	LINE(503, "Service Unavailable"),

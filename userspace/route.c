@@ -447,6 +447,16 @@ static bool path_find(struct span path, uint8_t *found, struct route_refusal *wh
 	return refuse_bare(why, HTTP_not_found);
 }
 
+bool route_below(const struct http_head *h, const uint8_t *bytes, const char *path)
+{
+	const uint8_t *target = bytes + h->target;
+	size_t n = 0;
+
+	while (path[n] && n < h->target_len && target[n] == (uint8_t)path[n])
+		n++;
+	return !path[n] && (n == h->target_len || target[n] == '/' || target[n] == '?');
+}
+
 bool route_head(const struct http_head *h, const uint8_t *bytes, uint64_t max_n,
 		struct route_ask *ask, struct route_refusal *why)
 {

@@ -63,6 +63,10 @@ bool route_head(const struct http_head *h, const uint8_t *bytes, uint64_t max_n,
 bool route_body(const struct http_head *h, const uint8_t *body, size_t len, uint64_t max_n,
 		struct route_ask *ask, struct route_refusal *why);
 
+/* Is the target below this path: the same, or does it go on with '/' or '?'? Escapes are
+ * not undone, as XDP does not (bpf/path.h). */
+bool route_below(const struct http_head *h, const uint8_t *bytes, const char *path);
+
 /* For Allow: "GET, HEAD, POST, OPTIONS". Any path but ROUTE_NONE. */
 const char *route_allow(enum route_path path);
 

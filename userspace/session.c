@@ -198,6 +198,19 @@ struct reading {
 	size_t used; /* done with */
 };
 
+/* Over frames, where the port is shared with a web server: is it that one's? Then the
+ * client took the connection for both of us, since an earlier request of it was ours, or
+ * XDP had too little of the first to tell. */
+static bool is_misdirected(const struct worker *w, uint16_t id, const uint8_t *bytes)
+{
+	if (!w->p.paths || is_sock(w, id))
+		return false;
+	for (unsigned i = 0; i < w->p.paths; i++)
+		if (route_below(&w->session[id].head, bytes, w->p.path[i]))
+			return false;
+	return true;
+}
+
 /* False: no more can be done with what is there. */
 static bool read_head(struct worker *w, uint16_t id, struct reading *in, uint64_t now_ns)
 {
@@ -219,6 +232,10 @@ static bool read_head(struct worker *w, uint16_t id, struct reading *in, uint64_
 		note_head(w, id, bytes);
 	if (step == HTTP_BAD) {
 		answer_refuse(w, id, s->head.fault, "", false, now_ns);
+		return false;
+	}
+	if (unlikely(is_misdirected(w, id, bytes))) {
+		answer_refuse(w, id, HTTP_misdirected, "", false, now_ns);
 		return false;
 	}
 	in->used += s->head.line;
