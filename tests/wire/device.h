@@ -26,7 +26,8 @@ struct device {
 
 	/* Make ready for a script. False: *why says what is missing. */
 	bool (*open)(struct device *d, const struct script *s, const char **why);
-	void (*send)(struct device *d, const uint8_t *frame, size_t len);
+	/* told: what XDP says of it, in the simulation; NULL: what it says otherwise. */
+	void (*send)(struct device *d, const uint8_t *frame, size_t len, const struct told *told);
 	/* The next frame that has come, or 0, and when it came. */
 	size_t (*receive)(struct device *d, uint8_t frame[FRAME_MOST], uint64_t *at_ns);
 	/* Let time pass until then, or until a frame is there. Returns now; the past

@@ -346,7 +346,7 @@ static void play_send(const struct event *e)
 	len = frame_make(frame, &run.ends, run.s->ip6, &s, e->seg.damage, e->seg.damages);
 	run.at_ns = run.d->wait(run.d, 0);
 	tell_segment("<", e->conn, run.at_ns, &s);
-	run.d->send(run.d, frame, len);
+	run.d->send(run.d, frame, len, &e->seg.told);
 }
 
 /* --- expect ---------------------------------------------------------------------------------- */
@@ -481,6 +481,17 @@ static void play_stream(const struct event *e)
 	l->stream_read += end;
 }
 
+/* The kernel has answered the client's SYN with this ISN. */
+static void play_handshake(const struct event *e)
+{
+	struct link *l = &run.link[e->conn];
+
+	l->server_known = l->acked_known = true;
+	l->server_isn = e->value.plus;
+	l->acked = l->isn + 1;
+	l->c = l->s = 1;
+}
+
 /* --- the whole ------------------------------------------------------------------------------------ */
 
 static void play(const struct event *e)
@@ -515,6 +526,9 @@ static void play(const struct event *e)
 	case EVENT_REOPEN:
 		run.link[e->conn] = (struct link){ .isn = run.link[e->conn].isn + e->value.plus };
 		break;
+	case EVENT_HANDSHAKE:
+		play_handshake(e);
+		break;
 	}
 }
 
@@ -533,7 +547,8 @@ static void reset(unsigned conn)
 		uint32_t tried = l->acked;
 
 		s.sport = (uint16_t)(run.ends.client_port + conn);
-		run.d->send(run.d, frame, frame_make(frame, &run.ends, run.s->ip6, &s, NULL, 0));
+		run.d->send(run.d, frame, frame_make(frame, &run.ends, run.s->ip6, &s, NULL, 0),
+			    NULL);
 		wait_for(conn, run.d->wait(run.d, 0) + 2 * NS_PER_MS);
 		while ((a = arrived(conn))) {
 			if (a->kind == FRAME_OURS && a->seg.flags & WIRE_ACK)

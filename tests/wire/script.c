@@ -349,6 +349,34 @@ static bool take_address(struct reader *r, struct damage *d)
 	       wrong(r, "address expected");
 }
 
+/* "adopt mss 1460 wscale 7 sackOK", "adopt lost" ... */
+static bool take_told(struct reader *r, struct told *told, bool *found)
+{
+	uint32_t v = 0;
+
+	*found = true;
+	if (next_is(r, "early"))
+		return told->early = true;
+	if (next_is(r, "ours"))
+		return told->ours = true;
+	*found = next_is(r, "adopt");
+	if (!*found)
+		return true;
+	*told = (struct told){ .adopt = true, .scale = STEER_NO_SCALE };
+	if (next_is(r, "lost"))
+		return true;
+	if (!next_is(r, "mss") || !take_u32(r, &v))
+		return wrong(r, "mss N or lost expected");
+	told->mss = (uint16_t)v;
+	if (next_is(r, "wscale")) {
+		if (!take_u32(r, &v))
+			return false;
+		told->scale = (uint8_t)v;
+	}
+	told->sack_ok = next_is(r, "sackOK");
+	return true;
+}
+
 static bool take_damages(struct reader *r, struct segment *g)
 {
 	static const struct {
@@ -363,7 +391,12 @@ static bool take_damages(struct reader *r, struct segment *g)
 	for (skip_space(r); isalpha((unsigned char)*r->at); skip_space(r)) {
 		struct damage *d = &g->damage[g->damages];
 		size_t i = 0;
+		bool told;
 
+		if (!take_told(r, &g->told, &told))
+			return false;
+		if (told)
+			continue;
 		while (i < array_size(known) && !next_is(r, known[i].word))
 			i++;
 		if (i == array_size(known) || g->damages == SCRIPT_DAMAGES)
@@ -496,12 +529,30 @@ static bool take_event(struct reader *r)
 			return false;
 		if (minus)
 			e->value.plus = -e->value.plus;
+	} else if (next_is(r, "handshake")) {
+		e->kind = EVENT_HANDSHAKE;
+		if (!take_u32(r, &e->value.plus))
+			return false;
 	} else if (!take_packet(r, e))
 		return false;
 	skip_space(r);
 	if (*r->at)
 		return wrong(r, "nothing more expected");
 	r->s->events++;
+	return true;
+}
+
+static bool take_path(struct reader *r)
+{
+	struct script *s = r->s;
+	size_t n;
+
+	skip_space(r);
+	n = strlen(r->at);
+	if (s->paths == STEER_PATHS_MAX || !n || n > STEER_PATH_LEN)
+		return wrong(r, "path expected, or too many");
+	s->path[s->paths++] = (const char *)keep(r, r->at, n + 1);
+	r->at += n;
 	return true;
 }
 
@@ -524,6 +575,12 @@ static bool take_line(struct reader *r)
 		snprintf(r->s->sim_only, sizeof r->s->sim_only, "%s", r->at);
 		return *r->at || wrong(r, "reason expected");
 	}
+	if (next_is(r, "path"))
+		return take_path(r);
+	if (next_is(r, "path-keepalive"))
+		return r->s->path_keepalive = true;
+	if (next_is(r, "kernel-scale"))
+		return take_u32(r, &r->s->kernel_scale);
 	if (next_is(r, "ip6"))
 		return r->s->ip6 = true;
 	if (next_is(r, "isn"))
@@ -565,6 +622,8 @@ bool script_read(struct script *s, const char *path)
 	fclose(f);
 	if (!s->error[0] && s->max_conns && !s->sim_only[0])
 		wrong(&r, "max-conns works in the simulation: sim-only REASON is missing");
+	if (!s->error[0] && s->paths && !s->sim_only[0])
+		wrong(&r, "path works in the simulation: sim-only REASON is missing");
 	if (!s->error[0] && !s->events)
 		wrong(&r, "no event");
 	return !s->error[0];

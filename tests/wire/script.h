@@ -84,6 +84,16 @@ struct damage {
 	uint8_t address[16]; /* of src and dst */
 };
 
+/* What XDP is made to say of a segment, in the simulation. */
+struct told {
+	bool adopt; /* opens a connection */
+	bool early; /* no connection, but a first segment was lost a moment ago */
+	bool ours;  /* no connection, though XDP has the flow for long */
+	bool sack_ok;
+	uint8_t scale; /* STEER_NO_SCALE: none */
+	uint16_t mss;  /* 0: the hint is lost */
+};
+
 struct segment {
 	uint8_t flags;
 	struct number seq, end, len, ack, window;
@@ -95,6 +105,7 @@ struct segment {
 	bool has_data;
 	struct damage damage[SCRIPT_DAMAGES];
 	unsigned damages;
+	struct told told;
 };
 
 enum event_kind {
@@ -105,7 +116,8 @@ enum event_kind {
 	EVENT_COUNTERS,
 	EVENT_COUNT,
 	EVENT_LET,
-	EVENT_REOPEN
+	EVENT_REOPEN,
+	EVENT_HANDSHAKE,
 };
 
 enum on_device { ON_ANY, ON_SIM, ON_VETH };
@@ -134,6 +146,11 @@ struct script {
 	bool ip6;
 	uint32_t isn;       /* what the client's 0 stands for */
 	unsigned max_conns; /* 0: the device's own */
+	/* --steer=path, with these; 0: --steer=port */
+	unsigned paths;
+	const char *path[STEER_PATHS_MAX];
+	bool path_keepalive;
+	uint32_t kernel_scale;
 	struct event event[SCRIPT_EVENTS];
 	unsigned events;
 	char error[200];

@@ -6,12 +6,14 @@
  *          until nothing is due. Time stands still but for wait(): 50 us a turn
  *          while there is work, 1 ms while there is none. Every turn ends with
  *          worker_check; on the device that is reborn another worker goes on from there, by
- *          an image.
+ *          an image. With paths the steering is a toy: what it has not as ours is the
+ *          kernel's, and never comes here.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
 #include "reborn.h"
+#include "toy_flows.h"
 #include "worker_defaults.h"
 
 /* STEER_NS: a stamp as XDP gives one, so that answers are as long as on the wire. */
@@ -19,6 +21,8 @@ enum { QUEUE = 64, BUSY_NS = 50 * NS_PER_US, IDLE_NS = NS_PER_MS, STEER_NS = NS_
 
 static struct {
 	struct worker *worker;
+	unsigned conns;
+	bool paths;
 	void *memory;
 	struct stats_block stats;
 	struct stage_block stages;
@@ -55,22 +59,52 @@ static bool emit(void)
 	return sim.queued;
 }
 
-static void turn(uint8_t *frame, size_t len)
+static void turn(uint8_t *frame, size_t len, const struct steer_meta *meta)
 {
 	static unsigned quiet;
 	bool event = frame;
 
 	if (frame)
-		worker_frame(sim.worker, frame, len,
-			     &(struct steer_meta){ .stamp_ns = sim.now_ns - STEER_NS }, sim.now_ns);
+		worker_frame(sim.worker, frame, len, meta, sim.now_ns);
 	worker_admit(sim.worker, sim.now_ns);
 	worker_compute(sim.worker, sim.now_ns);
 	worker_answer(sim.worker, sim.now_ns);
+	toy_flows_hear(sim.worker, sim.now_ns);
 	event |= emit();
 	worker_publish(sim.worker);
 	worker_check(sim.worker);
 	if (is_mortal && (event || ++quiet % QUIET_TURNS == 0))
 		sim.worker = reborn(sim.worker, &sim.memory, sim.now_ns);
+	if (sim.paths)
+		toy_flows_check(sim.worker, sim.conns);
+}
+
+/* What XDP would do: false when the frame is the kernel's. */
+static bool steer(const uint8_t *frame, size_t len, const struct told *told,
+		  struct steer_meta *meta)
+{
+	struct steer_flow_key key;
+	enum flow_state state;
+	struct pkt_seg seg;
+	bool syn;
+
+	*meta = (struct steer_meta){ .stamp_ns = sim.now_ns - STEER_NS };
+	if (!sim.paths || pkt_parse(frame, len, &seg) > PKT_bad_option)
+		return true;
+	key = toy_flow_key(&seg.flow);
+	if (told && told->adopt) {
+		toy_flow_open(&key, seg.seq);
+		meta->flags = STEER_META_ADOPT | STEER_META_EARLY;
+		meta->flags |= told->sack_ok ? STEER_META_SACK : 0;
+		meta->mss = told->mss;
+		meta->scale = told->scale;
+	} else if (told && (told->ours || told->early)) {
+		toy_flow_set(&key, FLOW_ours)->lost = told->early;
+		meta->flags = told->early ? STEER_META_EARLY : 0;
+	}
+	syn = (seg.flags & (WIRE_SYN | WIRE_ACK)) == WIRE_SYN;
+	state = toy_flow_state(&key);
+	return state == FLOW_ours || (state == FLOW_closing && !syn);
 }
 
 static bool sim_open(struct device *d, const struct script *s, const char **why)
@@ -81,11 +115,19 @@ static bool sim_open(struct device *d, const struct script *s, const char **why)
 	(void)d;
 	/* Few, so that the checks after each turn look at all of them. */
 	p.max_conns = s->max_conns ? s->max_conns : 8;
+	p.paths = s->paths;
+	for (unsigned i = 0; i < s->paths; i++)
+		strcpy(p.path[i], s->path[i]);
+	p.path_keepalive = s->path_keepalive;
+	p.kernel_scale = (uint8_t)s->kernel_scale;
 	memcpy(p.secret, "a secret of 16 B", sizeof p.secret);
 	p.stats = &sim.stats;
 	p.stages = &sim.stages;
 	size = round_up(worker_footprint(&p), 64);
 	memset(&sim, 0, sizeof sim);
+	sim.conns = p.max_conns;
+	sim.paths = p.paths;
+	toy_flows = 0;
 	sim.memory = aligned_alloc(64, size);
 	if (!sim.memory) {
 		*why = "no memory";
@@ -102,14 +144,18 @@ static bool sim_open(struct device *d, const struct script *s, const char **why)
 
 /* The worker may write into the frame, and must not read behind it: so it gets
  * a block of just its size, which ASan guards. */
-static void sim_send(struct device *d, const uint8_t *frame, size_t len)
+static void sim_send(struct device *d, const uint8_t *frame, size_t len, const struct told *told)
 {
 	uint8_t *copy = malloc(len ? len : 1);
+	struct steer_meta meta;
 
 	(void)d;
 	must(copy);
 	memcpy(copy, frame, len);
-	turn(copy, len);
+	if (steer(frame, len, told, &meta))
+		turn(copy, len, &meta);
+	else
+		turn(NULL, 0, NULL);
 	free(copy);
 }
 
@@ -135,7 +181,7 @@ static uint64_t sim_wait(struct device *d, uint64_t until_ns)
 		uint64_t step = worker_busy(sim.worker) ? BUSY_NS : IDLE_NS;
 
 		sim.now_ns = min_u64(sim.now_ns + step, until_ns);
-		turn(NULL, 0);
+		turn(NULL, 0, NULL);
 	}
 	return sim.now_ns;
 }
@@ -146,14 +192,30 @@ static void sim_count(struct device *d, struct stats_block *sum)
 	*sum = sim.stats;
 }
 
+/* TIME-WAIT ends, and what is told of it has been told. */
+static bool forgets_flows(void)
+{
+	enum { STEP_NS = 5 * NS_PER_MS };
+	unsigned lost = 0;
+
+	for (uint64_t ms = 0; ms < TCP_TIMEWAIT_MS + 5u * TIMEWAIT_MAX / TIMEWAIT_SWEEP; ms += 5) {
+		sim.now_ns += STEP_NS;
+		turn(NULL, 0, NULL);
+	}
+	for (unsigned i = 0; i < toy_flows; i++)
+		lost += toy_flow[i].lost;
+	return toy_flows == lost;
+}
+
 static const char *sim_close(struct device *d)
 {
 	unsigned live = worker_live(sim.worker);
+	bool leaks = !live && sim.paths && !forgets_flows();
 
 	(void)d;
 	free(sim.memory);
 	sim.memory = NULL;
-	return live ? "a connection is left after RST" : NULL;
+	return live ? "a connection is left after RST" : leaks ? "a flow is left" : NULL;
 }
 
 struct device *sim_device(bool is_reborn)

@@ -41,8 +41,9 @@ static uint64_t clock_ns(void)
 
 /* --- frames -------------------------------------------------------------------- */
 
-static void veth_send(struct device *d, const uint8_t *frame, size_t len)
+static void veth_send(struct device *d, const uint8_t *frame, size_t len, const struct told *told)
 {
+	(void)told;
 	(void)d;
 	if (send(veth.packet, frame, len, 0) != (ssize_t)len) {
 		fprintf(stderr, "wire: send of %zu bytes: %s\n", len, strerror(errno));
