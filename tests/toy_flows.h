@@ -22,6 +22,7 @@ static struct toy_flow {
 	struct steer_flow_key key;
 	enum flow_state state;
 	uint32_t first_seq;
+	uint64_t since_ns;
 	bool lost; /* no segment that opens it has reached the worker */
 } toy_flow[TOY_FLOWS];
 static unsigned toy_flows;
@@ -70,7 +71,7 @@ static inline struct toy_flow *toy_flow_set(const struct steer_flow_key *key, en
 }
 
 /* A segment with a valid cookie. The first one may come again; what is closing gives way. */
-static inline void toy_flow_open(const struct steer_flow_key *key, uint32_t seq)
+static inline struct toy_flow *toy_flow_open(const struct steer_flow_key *key, uint32_t seq)
 {
 	struct toy_flow *f = toy_flow_of(key);
 
@@ -79,6 +80,7 @@ static inline void toy_flow_open(const struct steer_flow_key *key, uint32_t seq)
 		f->first_seq = seq;
 	}
 	f->lost = false;
+	return f;
 }
 
 /* All that the worker has to say. */

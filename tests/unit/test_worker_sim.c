@@ -9,11 +9,14 @@
  * nothing but an image of the last (worker_save). Where no timer decides (its wheel may
  * be a tick late, or not), every frame is the same then, at the same time, as if there
  * had been one worker only.
+ * Some storms rage over a port that is shared with the kernel, which answers the SYNs;
+ * XDP is a toy then, which loses every fourth first segment, and must hear of each end.
  */
 #include "net/impair_core.h"
 #include "reborn.h"
 #include "tap.h"
 #include "tcp_private.h"
+#include "toy_kernel.h"
 #include "toy_tcp.h"
 #include "worker_defaults.h"
 #include "worker_private.h"
@@ -40,6 +43,7 @@ enum { TO_SERVER, TO_CLIENT };
 struct weather {
 	const char *name, *list;
 	uint16_t mss;
+	enum { PORT_OURS, PORT_SHARED, PORT_NO_HINTS } port;
 };
 
 struct client {
@@ -60,6 +64,7 @@ static struct impair line[2];
 static struct worker *w;
 static void *memory;
 static bool is_mortal;
+static bool shared; /* --steer=path */
 static struct stats_block stats;
 static struct stage_block stages;
 static uint64_t now, seed;
@@ -86,6 +91,14 @@ static void toy_send(const struct pkt_seg *s)
 {
 	uint8_t frame[IMPAIR_FRAME];
 	impair_put(&line[TO_SERVER], frame, pkt_emit(s, frame, sizeof frame), now);
+}
+
+/* By the same way as what the worker sends, seen from there. */
+static void toy_kernel_send(const struct pkt_seg *s)
+{
+	uint8_t frame[IMPAIR_FRAME];
+
+	impair_put(&line[TO_CLIENT], frame, pkt_emit(s, frame, sizeof frame), now);
 }
 
 static struct client *client_at(uint16_t port)
@@ -118,8 +131,12 @@ static void deliver(void)
 	struct pkt_seg s;
 	size_t len;
 
-	while ((len = impair_take(&line[TO_SERVER], frame, now)))
-		worker_frame(w, frame, len, &(struct steer_meta){ 0 }, now);
+	while ((len = impair_take(&line[TO_SERVER], frame, now))) {
+		struct steer_meta meta = { 0 };
+
+		if (!shared || toy_kernel_passes(frame, len, now, &meta))
+			worker_frame(w, frame, len, &meta, now);
+	}
 	while ((len = impair_take(&line[TO_CLIENT], frame, now)))
 		if (pkt_parse(frame, len, &s) == PKT_ok) /* flipped bits end here */
 			toy_input(&client_at(s.flow.local_port)->tcp, &s, now);
@@ -302,12 +319,15 @@ static void server_turn(void)
 	worker_admit(w, now);
 	worker_compute(w, now);
 	worker_answer(w, now);
+	toy_flows_hear(w, now);
 	while ((len = worker_emit(w, frame, sizeof frame, now, &answer))) {
 		note_said(frame, len);
 		hash_sent(frame, len);
 		impair_put(&line[TO_CLIENT], frame, len, now);
 	}
 	worker_check(w);
+	if (shared)
+		toy_flows_check(w, CONNS);
 	watch();
 }
 
@@ -324,6 +344,14 @@ static void start(const struct weather *k)
 	p.max_n = N_MAX;
 	p.stats = &stats;
 	p.stages = &stages;
+	p.paths = k->port != PORT_OURS;
+	strcpy(p.path[0], "/compute");
+	p.path_keepalive = true;
+	p.kernel_scale = TOY_KERNEL_SCALE;
+	shared = p.paths;
+	toy_hints_lost = k->port == PORT_NO_HINTS;
+	toy_hints = toy_flows = 0;
+	toy_ring_loss = 4;
 	size = round_up(worker_footprint(&p), 64);
 	free(memory);
 	memory = memset(aligned_alloc(64, size), 0, size);
@@ -393,6 +421,20 @@ static unsigned free_blocks(const struct buf_list *l)
 	return n;
 }
 
+/* TIME-WAIT ends. But for first segments that were lost and never came again. */
+static unsigned flows_left(void)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; shared && i < TIMEWAIT_MAX / TIMEWAIT_SWEEP + 1; i++) {
+		now += i ? STEP_NS : TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS;
+		toy_flows_hear(w, now);
+	}
+	for (unsigned i = 0; i < toy_flows; i++)
+		left += !toy_flow[i].lost;
+	return left;
+}
+
 static void judge(const struct weather *k, unsigned small, unsigned large)
 {
 	unsigned asked = 0, heard = 0, unheard = 0, unread = 0, bad = 0;
@@ -403,7 +445,7 @@ static void judge(const struct weather *k, unsigned small, unsigned large)
 		const struct toy *t = &c->tcp;
 		asked += c->asked;
 		heard += c->heard;
-		bad += t->torn + t->beyond;
+		bad += t->torn + t->beyond + t->behind;
 		if (c->breaks_off)
 			continue;
 		unheard += REQUESTS - c->heard;
@@ -419,6 +461,7 @@ static void judge(const struct weather *k, unsigned small, unsigned large)
 	is(stats.tcp_timed_out, 0, "nobody was given up");
 	is(seen.too_long, 0, "no silence was longer than the time-out in effect and a tick");
 	is(worker_live(w), 0, "all slots are free");
+	is(flows_left(), 0, "no flow is left");
 	is(free_blocks(&w->pool.small), small, "all small blocks are free");
 	is(free_blocks(&w->pool.large), large, "all large blocks are free");
 	tell(k);
@@ -473,19 +516,25 @@ static void storm_again(const struct weather *k, uint64_t from)
 int main(int argc, char **argv)
 {
 	static const struct weather kinds[] = {
-		{ "fine", "", 1460 },
-		{ "loss", "loss=2", 1460 },
-		{ "bursts of loss", "burst=1/50", 1460 },
-		{ "delay and jitter", "delay=5,jitter=10", 1460 },
-		{ "overtaken by one", "reorder=25", 1460 },
-		{ "overtaken by four", "reorder=15,by=4,hold=5", 1460 },
-		{ "duplicates", "duplicate=20", 1460 },
-		{ "flipped bits", "corrupt=3", 1460 },
-		{ "short frames", "mtu=600,loss=2", 536 },
-		{ "loss and overtaking", "loss=2,reorder=25", 1460 },
+		{ "fine", "", 1460, PORT_OURS },
+		{ "loss", "loss=2", 1460, PORT_OURS },
+		{ "bursts of loss", "burst=1/50", 1460, PORT_OURS },
+		{ "delay and jitter", "delay=5,jitter=10", 1460, PORT_OURS },
+		{ "overtaken by one", "reorder=25", 1460, PORT_OURS },
+		{ "overtaken by four", "reorder=15,by=4,hold=5", 1460, PORT_OURS },
+		{ "duplicates", "duplicate=20", 1460, PORT_OURS },
+		{ "flipped bits", "corrupt=3", 1460, PORT_OURS },
+		{ "short frames", "mtu=600,loss=2", 536, PORT_OURS },
+		{ "loss and overtaking", "loss=2,reorder=25", 1460, PORT_OURS },
 		{ "storm",
 		  "loss=4,burst=0.5/50,delay=1,jitter=8,reorder=10,by=2,duplicate=5,corrupt=2",
-		  1460 },
+		  1460, PORT_OURS },
+		{ "shared port, fine", "", 1460, PORT_SHARED },
+		{ "shared port, loss and overtaking", "loss=2,reorder=25", 1460, PORT_SHARED },
+		{ "shared port, hints lost", "duplicate=20,delay=5", 1460, PORT_NO_HINTS },
+		{ "shared port, storm",
+		  "loss=4,burst=0.5/50,delay=1,jitter=8,reorder=10,by=2,duplicate=5,corrupt=2",
+		  1460, PORT_SHARED },
 	};
 
 	const unsigned seeds = argc > 1 ? (unsigned)atoi(argv[1]) : SEEDS;

@@ -49,9 +49,9 @@ struct toy {
 	bool fin_in;
 	unsigned unacked;
 	uint64_t ack_at, over_at;
-	uint32_t ts_recent;
+	uint32_t ts_recent, ts_first;
 	/* what no server may do */
-	unsigned torn, beyond;
+	unsigned torn, beyond, behind;
 };
 
 static void toy_send(const struct pkt_seg *s);
@@ -271,6 +271,7 @@ static inline void toy_up(struct toy *t, const struct pkt_seg *s, uint64_t now_n
 {
 	t->state = TOY_UP;
 	t->irs = s->seq;
+	t->ts_first = s->ts_val;
 	t->limit = s->window;
 	t->scale = s->wscale == PKT_NO_SCALE ? 0 : s->wscale;
 	t->rto_at = 0;
@@ -303,6 +304,8 @@ static inline void toy_input(struct toy *t, const struct pkt_seg *s, uint64_t no
 	}
 	if (t->state != TOY_UP)
 		return;
+	if (t->ts && (!s->has_ts || (int32_t)(s->ts_val - t->ts_first) < 0))
+		t->behind++; /* RFC 7323 5.3: the client may drop it */
 	toy_acked(t, s, now_ns);
 	toy_data(t, s, now_ns);
 	if (t->fin_in && t->fin && t->una == t->len + 1) {
