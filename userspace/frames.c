@@ -107,7 +107,7 @@ static enum tcp_verdict take_segment(struct worker *w, const struct pkt_seg *seg
 	enum tcp_verdict verdict;
 	uint16_t id;
 
-	if (hint.opens && (id = tcp_replaced(w->tcp, seg)) != TCP_NONE)
+	if (hint.opens && (id = tcp_replaced(w->tcp, seg, &hint)) != TCP_NONE)
 		session_end(w, id);
 	verdict = tcp_input(w->tcp, seg, &hint, now_ns, ev);
 	if (likely(verdict != TCP_table_full))

@@ -172,7 +172,7 @@ void tcp_refuse(struct tcp *t);
 
 /* Before tcp_input of a segment that opens a connection: is there one between the same
  * ends, which its client has given up? It ends without a word. Its slot, or TCP_NONE. */
-uint16_t tcp_replaced(struct tcp *t, const struct pkt_seg *seg);
+uint16_t tcp_replaced(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint);
 /* The table is full, and will stay so: RST to who would have opened a connection. */
 void tcp_turn_away(struct tcp *t, const struct pkt_seg *seg);
 

@@ -46,7 +46,7 @@ static void unsay(struct tcp *t, const struct pkt_flow *flow)
 		struct tcp_note *n = &t->note[(t->note_head + i) % FLOW_NOTES];
 
 		if (same_flow(&n->flow, flow))
-			n->now = n->was; /* nothing changes */
+			n->was = n->now = TCP_FLOW_OPEN; /* nothing changes */
 	}
 	for (uint16_t i = t->owes_first; i != TCP_NONE; i = t->conn[i].owes_next)
 		if (same_flow(&t->conn[i].flow, flow))
@@ -73,6 +73,11 @@ struct conn *adopt_open(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 	return c;
 }
 
+bool adopt_may_open(const struct pkt_seg *seg, const struct tcp_hint *hint)
+{
+	return hint && hint->opens && (seg->flags & (WIRE_SYN | WIRE_RST | WIRE_ACK)) == WIRE_ACK;
+}
+
 bool adopt_again(const struct conn *c, const struct pkt_seg *seg)
 {
 	return c->opened == seg->ack;
@@ -83,12 +88,12 @@ bool adopt_timewait_again(const struct tcp *t, const struct timewait *w, const s
 	return t->tw_flow[w - t->timewait].opened == seg->ack;
 }
 
-uint16_t tcp_replaced(struct tcp *t, const struct pkt_seg *seg)
+uint16_t tcp_replaced(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint)
 {
 	struct conn *c = tcp_find(t, &seg->flow, tcp_hash(t, &seg->flow));
 	uint16_t slot;
 
-	if (!c || adopt_again(c, seg))
+	if (!c || !adopt_may_open(seg, hint) || adopt_again(c, seg))
 		return TCP_NONE;
 	slot = tcp_slot(t, c);
 	unsay(t, &seg->flow);

@@ -462,7 +462,7 @@ static enum tcp_verdict input_adopt(struct tcp *t, const struct pkt_seg *seg, ui
 
 	if (!(flags & WIRE_RST) && makes_no_sense(seg))
 		return TCP_bad_flags;
-	if (hint && hint->opens && flags == WIRE_ACK && !t->refusing) {
+	if (adopt_may_open(seg, hint) && !t->refusing) {
 		c = adopt_open(t, seg, hash, hint, now_ns);
 		if (!c)
 			return TCP_table_full;
@@ -485,7 +485,7 @@ static enum tcp_verdict input_adopt(struct tcp *t, const struct pkt_seg *seg, ui
 static bool is_another(const struct tcp *t, const struct timewait *w, const struct pkt_seg *seg,
 		       const struct tcp_hint *hint)
 {
-	return hint && hint->opens && !adopt_timewait_again(t, w, seg);
+	return adopt_may_open(seg, hint) && !adopt_timewait_again(t, w, seg);
 }
 
 enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint,

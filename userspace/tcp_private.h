@@ -218,6 +218,8 @@ struct conn *tcp_begin(struct tcp *t, const struct pkt_seg *seg, uint64_t hash, 
 /* tcp_begin, after the kernel's handshake. */
 struct conn *adopt_open(struct tcp *t, const struct pkt_seg *seg, uint64_t hash,
 			const struct tcp_hint *hint, uint64_t now_ns);
+/* No other segment opens one, whatever is said of it. */
+bool adopt_may_open(const struct pkt_seg *seg, const struct tcp_hint *hint);
 /* Is the segment that opens the very one which opened this connection, or this record's? */
 bool adopt_again(const struct conn *c, const struct pkt_seg *seg);
 bool adopt_timewait_again(const struct tcp *t, const struct timewait *w, const struct pkt_seg *seg);

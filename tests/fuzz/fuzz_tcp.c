@@ -6,7 +6,9 @@
  * tcp_check: bytes come up in order, each the one of its number; exactly what was
  * taken is acknowledged; SACK names what lies past it and was sent; nothing leaves
  * beyond the peer's largest window or to anybody else, a RST is never answered,
- * and what leaves ends.
+ * and what leaves ends. Each script is played twice: with handshakes of our own, and
+ * with the kernel's, where any segment may open a connection and each flow is told to be
+ * closing and gone in this order, once.
  */
 #include "tap.h"
 #include "tcp_private.h"
@@ -20,6 +22,8 @@ static struct buf_pool pool;
 static struct buf out[CONNS];
 static _Alignas(8) uint8_t blocks[BUF_SMALL + OUT_MAX]; /* too few */
 static uint64_t now;
+static bool adopts;
+static enum tcp_flow flow[PEERS]; /* as it was told */
 
 static struct pkt_seg segment(unsigned peer, unsigned flags)
 {
@@ -46,7 +50,7 @@ static void leave(struct pkt_seg *last)
 		if (slot != TCP_NONE) {
 			const struct conn *c = &t->conn[slot];
 			must(!memcmp(&s.flow, &c->flow, sizeof s.flow) && s.ack == c->rcv_nxt);
-			must(s.window == c->rcv_adv - c->rcv_nxt);
+			must((uint32_t)s.window << c->rcv_scale == c->rcv_adv - c->rcv_nxt);
 			must(c->sack_ok || !s.sack_count);
 			for (unsigned i = 0; i < s.sack_count; i++)
 				must(s.sack[i].left != s.sack[i].right &&
@@ -73,7 +77,47 @@ static void take(const struct tcp_event *ev, unsigned take_less)
 		must(t->conn[ev->slot].rcv_nxt == before + n + (ev->fin && n == ev->len));
 }
 
-static void enter(struct pkt_seg *s, unsigned take_less)
+/* What was told, and what is. */
+static void hear(void)
+{
+	struct tcp_note n;
+
+	while (tcp_note(t, now, &n)) {
+		enum tcp_flow *f = &flow[n.flow.remote_port - 1000];
+
+		must(n.flow.remote_port - 1000 < PEERS);
+		must(n.was == TCP_FLOW_GONE || (n.was == *f && n.now != n.was));
+		*f = n.now;
+		tcp_check(t);
+	}
+	for (unsigned i = 0; i < PEERS && adopts; i++) {
+		struct pkt_seg s = segment(i, 0);
+		const struct conn *c = tcp_find(t, &s.flow, tcp_hash(t, &s.flow));
+
+		must(!c ||
+		     flow[i] == (c->state >= TCP_FIN_WAIT_1 ? TCP_FLOW_CLOSING : TCP_FLOW_OPEN));
+		must(flow[i] == TCP_FLOW_GONE || tcp_knows(t, &s.flow));
+	}
+}
+
+static enum tcp_verdict input(const struct pkt_seg *s, const struct tcp_hint *hint,
+			      struct tcp_event *ev)
+{
+	enum tcp_flow *f = &flow[s->flow.remote_port - 1000];
+	enum tcp_verdict v;
+
+	if (!adopts)
+		return tcp_input(t, s, NULL, now, ev);
+	tcp_replaced(t, s, hint);
+	v = tcp_input(t, s, hint, now, ev);
+	if (ev->opened)
+		*f = TCP_FLOW_OPEN;
+	if (v == TCP_table_full)
+		tcp_turn_away(t, s);
+	return v;
+}
+
+static void enter(struct pkt_seg *s, unsigned take_less, const struct tcp_hint *hint)
 {
 	static uint8_t data[65536];
 	bool due = tcp_due(t);
@@ -82,7 +126,7 @@ static void enter(struct pkt_seg *s, unsigned take_less)
 	for (uint32_t i = 0; i < s->len; i++)
 		data[i] = (uint8_t)(s->seq + i);
 	s->data = data;
-	tcp_input(t, s, NULL, now, &ev);
+	input(s, hint, &ev);
 	tcp_check(t);
 	if (s->flags & WIRE_RST && !due) /* challenge ACKs are for RSTs inside the window only */
 		must(!t->stub_count);
@@ -98,19 +142,25 @@ static void enter(struct pkt_seg *s, unsigned take_less)
 static void handshake(unsigned peer)
 {
 	struct pkt_seg s = segment(peer, WIRE_SYN), last = { 0 };
+	struct tcp_hint hint = { .opens = true,
+				 .sack_ok = peer,
+				 .scale = peer ? 3 : PKT_NO_SCALE,
+				 .mss = peer ? 100 : 1460 };
 
 	s.mss = peer ? 100 : 1460;
 	s.has_ts = peer;
 	s.sack_ok = true;
 	s.seq = (uint32_t)-peer * 3;
-	enter(&s, 0);
-	leave(&last);
+	if (!adopts) {
+		enter(&s, 0, NULL);
+		leave(&last);
+	}
 	s.flags = WIRE_ACK;
 	s.seq++;
 	s.ack = last.seq + 1;
 	s.mss = 0;
 	s.sack_ok = false;
-	enter(&s, 0);
+	enter(&s, 0, &hint);
 	leave(&last);
 }
 
@@ -120,6 +170,11 @@ static void step(const uint8_t b[8])
 	struct conn *c = &t->conn[slot];
 	struct pkt_seg s = segment(b[0] >> 4 & 3 ? 1 + (b[0] >> 5 & 1) : 0, b[1]), last;
 	bool may_write = c->state == TCP_ESTABLISHED || c->state == TCP_CLOSE_WAIT;
+	struct tcp_hint hint = { .opens = b[7] % 16 == 5,
+				 .early = b[7] % 16 == 6,
+				 .sack_ok = b[2] & 1,
+				 .scale = b[3],
+				 .mss = b[4] & 1 ? be16(b + 5) : 0 };
 
 	s.seq = c->rcv_nxt + (uint32_t)(int16_t)be16(b + 2);
 	s.ack = c->snd_una + (uint32_t)(int16_t)be16(b + 4);
@@ -152,29 +207,43 @@ static void step(const uint8_t b[8])
 		s.window = be16(b + 6) & 1 ? 0 : be16(b + 6);
 		s.has_ts = b[0] & 8;
 		s.ts_val = c->ts_recent + (uint32_t)(int8_t)b[7];
-		enter(&s, b[0] >> 6);
+		enter(&s, b[0] >> 6, &hint);
 	}
 	tcp_check(t);
+	if (!(b[6] & 0x40))
+		hear();
 	if (!(b[0] & 0x80))
 		leave(&last);
 	tcp_check(t);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static bool any_flow(void)
+{
+	for (unsigned i = 0; i < PEERS; i++)
+		if (flow[i] != TCP_FLOW_GONE)
+			return true;
+	return false;
+}
+
+static void play(const uint8_t *data, size_t size)
 {
 	struct tcp_params p = { .max_conns = CONNS,
 				.mss4 = 1460,
 				.mss6 = 1440,
 				.window = 4000,
+				.adopts = adopts,
+				.scale = 5,
 				.secret = "fuzz",
 				.pool = &pool,
 				.out = out };
 	size_t room = round_up(tcp_footprint(&p), 64);
 	struct pkt_seg last;
 
-	if (!t)
-		t = aligned_alloc(64, room);
+	free(t);
+	t = aligned_alloc(64, room);
+	must(t);
 	memset(t, 0, room);
+	memset(flow, 0, sizeof flow);
 	memset(out, 0, sizeof out);
 	buf_pool_init(&pool, blocks, 1, 1, OUT_MAX);
 	now = NS_PER_S;
@@ -189,5 +258,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	leave(&last);
 	tcp_check(t);
 	must(!tcp_count(t) && !tcp_due(t));
+	now += TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS;
+	for (unsigned i = 0; any_flow() && i <= TIMEWAIT_MAX / TIMEWAIT_SWEEP; i++) {
+		now += NS_PER_MS;
+		hear();
+	}
+	must(!any_flow() && !t->held);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		adopts = i;
+		play(data, size);
+	}
 	return 0;
 }

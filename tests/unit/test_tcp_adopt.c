@@ -263,7 +263,8 @@ static void test_again(void)
 				hear();
 		if (how == 5)
 			now += TCP_TIMEWAIT_MS * ms;
-		is(tcp_replaced(t, &s), how <= 2 ? slot : TCP_NONE, "%s: replaced", lives[i].name);
+		is(tcp_replaced(t, &s, &opens), how <= 2 ? slot : TCP_NONE, "%s: replaced",
+		   lives[i].name);
 		is_str(tcp_verdict_name(feed(s, &opens)), "opened", "the new one opens");
 		told[1000] = TCP_FLOW_OPEN;
 		before = tellings;
@@ -287,7 +288,7 @@ static void test_again_held(void)
 		tcp_close(t, slot[i], now);
 	tcp_abort(t, slot[CONNS - 2]);
 	is(t->held, 1, "a slot is held");
-	is(tcp_replaced(t, &s), TCP_NONE, "there is nothing to replace");
+	is(tcp_replaced(t, &s, &opens), TCP_NONE, "there is nothing to replace");
 	is(feed(s, &opens), TCP_opened, "its flow opens anew");
 	told[s.flow.remote_port] = TCP_FLOW_OPEN;
 	hear();
@@ -310,6 +311,12 @@ static void test_strangers(void)
 	is(goings, 1, "gone");
 	is(feed(seg(1, 0, 5, 0, 1), NULL), TCP_bad_flags, "no ACK, no SYN");
 	is(feed(seg(1, WIRE_SYN | WIRE_FIN, 5, 0, 0), NULL), TCP_bad_flags, "SYN with FIN");
+	feed(seg(3, WIRE_ACK, 5, 6, 7), NULL);
+	open_port(3);
+	goings = 0;
+	hear();
+	ok(!goings && told[3] == TCP_FLOW_OPEN, "unknown, and a moment later opened: not gone");
+	goings = 1;
 	tcp_refuse(t);
 	is(feed(seg(2, WIRE_ACK, 5, 6, 7), &opens), TCP_stray, "refused: no more connections");
 	flush();
