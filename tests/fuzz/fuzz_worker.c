@@ -7,13 +7,16 @@
  * after each step; frames are valid and go to a client; a RST is not answered by
  * one; no more is acknowledged than was sent, nor named in SACK blocks; the access log
  * has a line of printable ASCII for each request that is counted. Behind some steps
- * another worker goes on from an image of this one.
+ * another worker goes on from an image of this one. Each input is played twice: on a port
+ * of ours, and on one that is shared with the kernel, where the steering (toy_kernel.h)
+ * must be right about each flow after each step.
  */
 #include "accesslog.h"
 #include "pkt.h"
 #include "reborn.h"
 #include "spsc.h"
 #include "tap.h"
+#include "toy_kernel.h"
 #include "wire.h"
 #include "worker.h"
 
@@ -23,12 +26,13 @@ enum { CLIENTS = 2, CONNS = 3, STEPS_MAX = 200, RECORDS = 64, REBORN = 0x80 };
 
 struct client {
 	bool open;
-	uint32_t snd_nxt, snd_max, rcv_nxt;
+	uint32_t snd_nxt, snd_max, rcv_nxt, ts_recent;
 };
 
 static struct {
 	struct worker *worker;
 	void *memory;
+	bool shared; /* the port */
 	struct stats_block stats;
 	struct stage_block stages;
 	uint64_t now_ns;
@@ -39,7 +43,7 @@ static struct {
 	uint64_t lines;
 } rig;
 
-static void start(void)
+static void start(bool shared)
 {
 	struct worker_params p = {
 		.max_conns = CONNS,
@@ -56,12 +60,19 @@ static void start(void)
 		.stats = &rig.stats,
 		.stages = &rig.stages,
 		.log = &rig.log,
+		.paths = shared ? 2 : 0,
+		.path = { "/compute", "/echo" },
+		.path_keepalive = true,
+		.kernel_scale = TOY_KERNEL_SCALE,
 	};
 
 	free(rig.memory);
 	memset(&rig, 0, sizeof rig);
 	rig.memory = calloc(1, worker_footprint(&p) + 64);
 	must(rig.memory);
+	rig.shared = shared;
+	toy_flows = toy_hints = toy_opens = 0;
+	toy_ring_loss = 5;
 	rig.now_ns = NS_PER_S;
 	spsc_init(&rig.log, rig.records, RECORDS, sizeof(struct accesslog_record));
 	rig.worker = worker_init((void *)round_up((uintptr_t)rig.memory, 64), &p, rig.now_ns);
@@ -75,6 +86,7 @@ static void heard(const uint8_t *frame, size_t len)
 	must(pkt_parse(frame, len, &s) == PKT_ok);
 	must(s.flow.local_port >= 1000 && s.flow.local_port < 1000 + CLIENTS);
 	must(!(rig.said_rst && s.flags & WIRE_RST));
+	must(!s.has_ts || rig.shared);
 	c = &rig.client[s.flow.local_port - 1000];
 	if (s.flags & WIRE_RST)
 		c->open = false;
@@ -85,8 +97,17 @@ static void heard(const uint8_t *frame, size_t len)
 	for (unsigned i = 0; i < s.sack_count; i++)
 		must(seq_lt(s.sack[i].left, s.sack[i].right) &&
 		     seq_le(s.sack[i].right, c->snd_max));
+	if (s.has_ts)
+		c->ts_recent = s.ts_val;
 	if (s.seq == c->rcv_nxt && !(s.flags & WIRE_SYN))
 		c->rcv_nxt += pkt_span(&s);
+}
+
+static void toy_kernel_send(const struct pkt_seg *s)
+{
+	uint8_t frame[2048];
+
+	heard(frame, pkt_emit(s, frame, sizeof frame));
 }
 
 static void read_log(void)
@@ -118,10 +139,13 @@ static void turn(void)
 	worker_admit(rig.worker, rig.now_ns);
 	worker_compute(rig.worker, rig.now_ns);
 	worker_answer(rig.worker, rig.now_ns);
+	toy_flows_hear(rig.worker, rig.now_ns);
 	while ((len = worker_emit(rig.worker, frame, sizeof frame, rig.now_ns, &answer)))
 		heard(frame, len);
 	read_log();
 	worker_check(rig.worker);
+	if (rig.shared)
+		toy_flows_check(rig.worker, CONNS);
 }
 
 static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const uint8_t *data,
@@ -140,16 +164,22 @@ static void say(unsigned who, uint8_t flags, uint32_t seq, uint32_t ack, const u
 		.wscale = PKT_NO_SCALE,
 		.mss = flags & WIRE_SYN ? 1460 : 0,
 		.sack_ok = flags & WIRE_SYN && who,
+		.has_ts = rig.shared && who,
+		.ts_val = (uint32_t)(rig.now_ns / NS_PER_MS),
+		.ts_ecr = rig.client[who].ts_recent,
 	};
 	struct client *c = &rig.client[who];
+	struct steer_meta meta = { 0 };
 	uint8_t frame[2048];
+	size_t size;
 
 	memcpy(s.flow.local, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 1 }, 16);
 	memcpy(s.flow.remote, (uint8_t[16]){ [10] = 255, 255, 10, 0, 0, 2 }, 16);
 	if (seq_lt(c->snd_max, seq + pkt_span(&s)))
 		c->snd_max = seq + pkt_span(&s);
-	worker_frame(rig.worker, frame, pkt_emit(&s, frame, sizeof frame),
-		     &(struct steer_meta){ 0 }, rig.now_ns);
+	size = pkt_emit(&s, frame, sizeof frame);
+	if (!rig.shared || toy_kernel_passes(frame, size, rig.now_ns, &meta))
+		worker_frame(rig.worker, frame, size, &meta, rig.now_ns);
 	turn();
 }
 
@@ -199,9 +229,9 @@ static void step(uint8_t what, uint8_t arg, const uint8_t *data, size_t len)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void play(const uint8_t *data, size_t size, bool shared)
 {
-	start();
+	start(shared);
 	for (unsigned i = 0; size >= 3 && i < STEPS_MAX; i++) {
 		size_t len = min_u64(data[2], size - 3);
 
@@ -211,5 +241,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 3 + len;
 		size -= 3 + len;
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	play(data, size, false);
+	play(data, size, true);
 	return 0;
 }

@@ -343,7 +343,7 @@ books='
   line("tx_frames, completed and in flight"; $c.tx_frames; $c.tx_completed + $c.tx_abandoned + ring(.frames_tx)),
   line("chunks, their owners"; ring(.frames); ring(.frames_free + .frames_fill + .frames_held + .frames_tx)),
   line("connections opened, ended and open"; $c.tcp_opened; $c.tcp_closed + $c.tcp_reset_in + $c.tcp_reset_out
-	+ $c.tcp_timed_out + $c.tcp_linger_ended + $c.tcp_orphaned + now(.conns)),
+	+ $c.tcp_timed_out + $c.tcp_linger_ended + $c.tcp_orphaned + $c.tcp_replaced + now(.conns)),
   line("sockets accepted, closed and open"; $c.sock_accepted; $c.sock_closed + now(.sockets)),
   line("requests, answered, given up and in progress"; $c.http_requests;
 	span("http_ok"; "http_h2_preface") + $c.http_aborted + $c.http_body_timeouts + now(.requests))'

@@ -433,6 +433,44 @@ static void test_details(void)
 	}
 }
 
+/* --path: as bpf/path.h has it. */
+static void test_below(void)
+{
+	static const struct {
+		const char *target, *path;
+		bool below;
+	} rows[] = {
+		{ "/compute", "/compute", true },
+		{ "/compute?n=1", "/compute", true },
+		{ "/compute/", "/compute", true },
+		{ "/compute/x?y", "/compute", true },
+		{ "/computer", "/compute", false },
+		{ "/comput", "/compute", false },
+		{ "/", "/compute", false },
+		{ "/Compute", "/compute", false },
+		{ "/%63ompute", "/compute", false },
+		{ "/compute%2f", "/compute", false },
+		{ "/compute;x", "/compute", false },
+		{ "/x/compute", "/compute", false },
+		{ "http://a/compute", "/compute", true },
+		{ "http://a", "/compute", false },
+		{ "//compute", "/compute", false },
+		{ "/a/b/c", "/a/b", true },
+	};
+
+	for (unsigned i = 0; i < array_size(rows); i++) {
+		struct http_head h;
+		char text[200];
+		int len = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n",
+				   rows[i].target);
+
+		http_begin(&h);
+		must(http_head(&h, (const uint8_t *)text, (size_t)len) == HTTP_WHOLE);
+		is(route_below(&h, (const uint8_t *)text, rows[i].path), rows[i].below,
+		   "%s is %sbelow %s", rows[i].target, rows[i].below ? "" : "not ", rows[i].path);
+	}
+}
+
 static void test_small_limit(void)
 {
 	static const char text[] = "GET /compute HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -455,5 +493,6 @@ int main(void)
 	test_bodies();
 	test_details();
 	test_small_limit();
+	test_below();
 	return done();
 }
