@@ -29,6 +29,8 @@
 	X(slots, "it has a connection in a slot that we do not have: fewer connections") \
 	X(buffers, \
 	  "it has bytes that our buffers do not hold: fewer connections, or shorter bodies") \
+	X(steer, "it is of a port that was shared in another way: --steer") \
+	X(untold, "the steering has not heard of every flow that ended") \
 	X(broken, "it contradicts itself")
 
 enum image_fault {

@@ -54,16 +54,28 @@ static bool timewait_is_live(const struct timewait *w, uint64_t now_ns)
 	return w->key && w->until_ns > now_ns;
 }
 
+/* What is over must still be told of, where flows are. */
+static bool timewait_counts(const struct tcp *t, unsigned i, uint64_t now_ns)
+{
+	const struct timewait *w = &t->timewait[i];
+
+	return t->p.adopts ? w->key != 0 : timewait_is_live(w, now_ns);
+}
+
 static void save_timewait(const struct tcp *t, struct image *m, uint64_t now_ns)
 {
 	uint32_t n = 0;
 
 	for (unsigned i = 0; i < TIMEWAIT_MAX; i++)
-		n += timewait_is_live(&t->timewait[i], now_ns);
+		n += timewait_counts(t, i, now_ns);
 	image_put_u32(m, n);
-	for (unsigned i = 0; i < TIMEWAIT_MAX; i++)
-		if (timewait_is_live(&t->timewait[i], now_ns))
-			image_put(m, &t->timewait[i], sizeof t->timewait[i]);
+	for (unsigned i = 0; i < TIMEWAIT_MAX; i++) {
+		if (!timewait_counts(t, i, now_ns))
+			continue;
+		image_put(m, &t->timewait[i], sizeof t->timewait[i]);
+		if (t->p.adopts)
+			image_put(m, &t->tw_flow[i], sizeof t->tw_flow[i]);
+	}
 }
 
 static bool early_is_live(const struct early *e, uint64_t now_ns)
@@ -94,7 +106,10 @@ static void save_stubs(const struct tcp *t, struct image *m)
 
 void tcp_save(const struct tcp *t, struct image *m, uint64_t now_ns)
 {
+	if (t->note_count || t->owes_first != TCP_NONE)
+		image_refuse(m, IMAGE_untold);
 	image_put(m, t->p.secret, sizeof t->p.secret);
+	image_put_u32(m, t->p.adopts);
 	image_put_u32(m, t->refusing);
 	image_put_u32(m, t->stubs_first);
 	save_conns(t, m);
@@ -109,10 +124,16 @@ void tcp_save(const struct tcp *t, struct image *m, uint64_t now_ns)
 static bool bools_fit(const struct conn *c)
 {
 	static const uint16_t bools[] = {
-		offsetof(struct conn, queued),          offsetof(struct conn, has_ts),
-		offsetof(struct conn, sack_ok),         offsetof(struct conn, fin_sent),
-		offsetof(struct conn, loss.probed),     offsetof(struct conn, loss.recovering),
+		offsetof(struct conn, queued),
+		offsetof(struct conn, has_ts),
+		offsetof(struct conn, sack_ok),
+		offsetof(struct conn, fin_sent),
+		offsetof(struct conn, loss.probed),
+		offsetof(struct conn, loss.recovering),
 		offsetof(struct conn, loss.probe_next),
+		offsetof(struct conn, adopted),
+		offsetof(struct conn, owes),
+		offsetof(struct conn, unsaid),
 	};
 
 	return image_bools(c, bools, array_size(bools));
@@ -143,6 +164,15 @@ enum {
 	SCALE_MAX = 14, /* RFC 7323 2.3 */
 	DUE_ALL = DUE_DATA | DUE_ACK | DUE_PROBE | DUE_TAIL,
 };
+
+/* What the steering was told is what is. */
+static bool flow_fits(const struct tcp *t, const struct conn *c)
+{
+	enum tcp_flow is = c->state >= TCP_FIN_WAIT_1 ? TCP_FLOW_CLOSING : TCP_FLOW_OPEN;
+
+	return c->adopted == t->p.adopts && !c->owes && !c->unsaid && c->rcv_scale <= SCALE_MAX &&
+	       c->told == (c->adopted ? is : TCP_FLOW_GONE);
+}
 
 static bool conn_fits(const struct conn *c, uint32_t out_len)
 {
@@ -188,7 +218,8 @@ static bool load_conn(struct tcp *t, struct image *m, uint64_t now_ns)
 		return false;
 	if (slot >= t->p.max_conns)
 		return image_refuse(m, IMAGE_slots);
-	if (t->conn[slot].state != TCP_FREE || !bools_fit(&c) || !conn_fits(&c, len))
+	if (t->conn[slot].state != TCP_FREE || !bools_fit(&c) || !conn_fits(&c, len) ||
+	    !flow_fits(t, &c))
 		return image_refuse(m, IMAGE_broken);
 	if (len && !buf_append(t->p.pool, &t->p.out[slot], bytes, len))
 		return image_refuse(m, IMAGE_buffers);
@@ -234,13 +265,22 @@ static bool load_timewait(struct tcp *t, struct image *m, uint64_t now_ns)
 	uint64_t longest_ns = now_ns + TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS;
 
 	for (uint32_t n = image_take_u32(m); n && !m->fault; n--) {
-		struct timewait w;
+		struct timewait_flow f = { .rcv_scale = 0 };
+		struct timewait w, *to;
 
 		image_take(m, &w, sizeof w);
+		if (t->p.adopts)
+			image_take(m, &f, sizeof f);
+		if (t->p.adopts && (f.rcv_scale > SCALE_MAX || w.key != tcp_hash(t, &f.flow) ||
+				    tcp_find(t, &f.flow, w.key)))
+			return image_refuse(m, IMAGE_broken);
 		if (!image_bools(&w, bools, array_size(bools)))
 			return image_refuse(m, IMAGE_broken);
 		w.until_ns = min_u64(w.until_ns, longest_ns);
-		*timewait_oldest(t, w.key) = w;
+		to = timewait_oldest(t, w.key);
+		*to = w;
+		if (t->p.adopts)
+			t->tw_flow[to - t->timewait] = f;
 	}
 	return !m->fault;
 }
@@ -283,6 +323,8 @@ bool tcp_load(struct tcp *t, struct image *m, uint64_t now_ns)
 	must(!t->count);
 	image_take(m, t->p.secret, sizeof t->p.secret);
 	memcpy(&t->key, t->p.secret, sizeof t->key);
+	if (image_take_u32(m) != t->p.adopts)
+		return image_refuse(m, IMAGE_steer);
 	t->refusing = image_take_u32(m);
 	t->stubs_first = image_take_u32(m);
 	for (uint32_t n = image_take_u32(m); n && !m->fault; n--)

@@ -87,7 +87,7 @@ static inline void answer_conn(const struct conn *c, unsigned kind)
 
 	memcpy(s.flow.local, c->flow.remote, 16);
 	memcpy(s.flow.remote, c->flow.local, 16);
-	worker_frame(w, bytes, pkt_emit(&s, bytes, sizeof bytes), 0, now);
+	worker_frame(w, bytes, pkt_emit(&s, bytes, sizeof bytes), &(struct steer_meta){ 0 }, now);
 }
 
 static inline void answer_all(unsigned kind)

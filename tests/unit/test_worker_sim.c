@@ -10,7 +10,7 @@
  * be a tick late, or not), every frame is the same then, at the same time, as if there
  * had been one worker only.
  * Some storms rage over a port that is shared with the kernel, which answers the SYNs;
- * XDP is a toy then, which loses every fourth first segment, and must hear of each end.
+ * XDP is a toy then, which loses some first segments, and must hear of each end.
  */
 #include "net/impair_core.h"
 #include "reborn.h"
@@ -351,7 +351,7 @@ static void start(const struct weather *k)
 	shared = p.paths;
 	toy_hints_lost = k->port == PORT_NO_HINTS;
 	toy_hints = toy_flows = 0;
-	toy_ring_loss = 4;
+	toy_ring_loss = 16;
 	size = round_up(worker_footprint(&p), 64);
 	free(memory);
 	memory = memset(aligned_alloc(64, size), 0, size);
@@ -506,7 +506,7 @@ static void storm_again(const struct weather *k, uint64_t from)
 	storm(k, from);
 	is_mortal = false;
 	printf("# %u workers\n", seen.steps / LIVES);
-	if (kind->loss || kind->burst || kind->corrupt)
+	if (kind->loss || kind->burst || kind->corrupt || k->port != PORT_OURS)
 		return;
 	ok(sent == sent_by_one, "%s: many workers sent what one did", k->name);
 	ok(!memcmp(&one, &stats, sizeof stats), "and counted what one did");
