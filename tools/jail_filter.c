@@ -71,6 +71,7 @@ static const struct rule {
 	{ "bpf", 1, { INT(0, BPF_MAP_LOOKUP_ELEM) } },
 	{ "bpf", 1, { INT(0, BPF_MAP_UPDATE_ELEM) } },
 	{ "bpf", 1, { INT(0, BPF_MAP_DELETE_ELEM) } },
+	{ "bpf", 1, { INT(0, BPF_MAP_GET_NEXT_KEY) } }, /* flows_sweep */
 	{ "prctl", 1, { INT(0, PR_SET_NAME) } },
 	{ "tgkill", 1, { INT(0, OWN_PID) } }, /* abort */
 };

@@ -3,20 +3,27 @@
 #include <errno.h>
 #include "flows.h"
 
-int flows_change(const struct flows *f, const struct steer_flow_key *key, enum flow_state was,
-		 enum flow_state now)
+/* was none: whatever state it is in. */
+static void change(int fd, const struct flow_note *note)
 {
 	struct steer_flow flow;
-	int error;
 
-	if (bpf_map_lookup_elem(f->fd, key, &flow))
-		return errno == ENOENT ? 0 : -errno;
-	if (was != FLOW_none && flow.state != was)
-		return 0;
-	flow.state = now;
-	error = now == FLOW_none ? bpf_map_delete_elem(f->fd, key) :
-				   bpf_map_update_elem(f->fd, key, &flow, BPF_EXIST);
-	return error && errno != ENOENT ? -errno : 0;
+	if (bpf_map_lookup_elem(fd, &note->key, &flow) ||
+	    (note->was != FLOW_none && flow.state != note->was))
+		return;
+	flow.state = note->now;
+	if (note->now == FLOW_none)
+		bpf_map_delete_elem(fd, &note->key);
+	else
+		bpf_map_update_elem(fd, &note->key, &flow, BPF_EXIST);
+}
+
+void flows_tell(const struct flows *f, struct worker *w, uint64_t now_ns)
+{
+	struct flow_note note;
+
+	while (f->fd >= 0 && worker_flow(w, now_ns, &note))
+		change(f->fd, &note);
 }
 
 /* The entry behind f->at; false: there is none, and the next look begins anew. A key
@@ -27,15 +34,14 @@ static bool next(struct flows *f, struct steer_flow *flow)
 	return f->begun && !bpf_map_lookup_elem(f->fd, &f->at, flow);
 }
 
-void flows_sweep(struct flows *f, bool (*knows)(void *worker, const struct steer_flow_key *key),
-		 void *worker, uint64_t now_ns)
+void flows_sweep(struct flows *f, struct worker *w, uint64_t now_ns)
 {
 	struct steer_flow flow;
 
-	for (unsigned i = 0; i < FLOWS_SWEEP && next(f, &flow); i++)
+	for (unsigned i = 0; f->fd >= 0 && i < FLOWS_SWEEP && next(f, &flow); i++)
 		if (flow.queue % f->threads == f->thread &&
 		    (int64_t)(now_ns - flow.since_ns) > FLOWS_OLD_MS * (int64_t)NS_PER_MS &&
-		    !knows(worker, &f->at))
+		    !worker_knows(w, &f->at))
 			bpf_map_delete_elem(f->fd, &f->at);
 }
 

@@ -192,6 +192,7 @@ static void keep_house(struct iothread *io, uint64_t now_ns)
 		watch_rings(io, now_ns);
 		tracer_rest(&io->now.tracer, now_ns);
 	}
+	flows_sweep(&io->now.flows, io->worker, now_ns);
 	if (io->drain_ns && now_ns - io->drain_ns > DRAIN_IDLE_MS * (uint64_t)NS_PER_MS) {
 		io->drain_ns = 0;
 		worker_close_idle(io->worker, now_ns);
@@ -436,8 +437,10 @@ static bool compute(struct iothread *io, bool busy, uint64_t now_ns)
 	crew_wake(io->crew, io->now.stats);
 	if (!worker_busy(io->worker) && !worker_awaits(io->worker))
 		return false;
-	if (io->now.rings && worker_due(io->worker))
+	if (io->now.rings && worker_due(io->worker)) {
+		flows_tell(&io->now.flows, io->worker, now_ns);
 		transmit(io);
+	}
 	busy = worker_busy(io->worker);
 	worker_compute(io->worker, cpu_now_ns());
 	return worker_answer(io->worker, cpu_now_ns()) || busy;
@@ -460,6 +463,7 @@ static void turn_rings(struct iothread *io)
 	}
 	sources_turn(&io->now.sources, io->worker);
 	busy |= compute(io, busy || worker_busy(io->worker), now_ns);
+	flows_tell(&io->now.flows, io->worker, now_ns);
 	if (worker_due(io->worker) || io->now.ring[0].in_flight)
 		transmit(io);
 	sock_flush(io->sock, io->worker, io->now.stats);
@@ -479,6 +483,7 @@ static void turn_sockets(struct iothread *io)
 
 	sources_turn(&io->now.sources, io->worker);
 	busy |= compute(io, busy, now_ns);
+	flows_tell(&io->now.flows, io->worker, now_ns);
 	sock_flush(io->sock, io->worker, io->now.stats);
 	beat(io, now_ns);
 	keep_house(io, now_ns);

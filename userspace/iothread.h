@@ -44,6 +44,7 @@
 #include "conf.h"
 #include "conns.h"
 #include "crew.h"
+#include "flows.h"
 #include "icmp.h"
 #include "logger.h"
 #include "ring.h"
@@ -70,8 +71,9 @@ struct bypass {
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
 	struct sources sources; /* of the stand-in: none */
-	struct tracer tracer; /* has a page while there are rings */
-	const char *text;     /* the mode, for /healthz */
+	struct tracer tracer;   /* has a page while there are rings */
+	struct flows flows;     /* fd -1: the port is not shared, or this is the stand-in */
+	const char *text;       /* the mode, for /healthz */
 	/* what /metrics shows: the blocks of all, and whose hearts beat */
 	struct metrics_source metrics;
 	const struct steer_live *hearts;

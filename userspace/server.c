@@ -299,7 +299,7 @@ static int start(struct server *s)
 		return error;
 	th->log = want->log;
 	stats_mode_text(s->text[2], sizeof s->text[2], want->mode);
-	error = threads_prepare(th, want->mode, want->nic, want->secret);
+	error = threads_prepare(th, want->mode, want->nic, want->kernel, want->secret);
 	if (!error && want->kind != SERVER_HEIR)
 		error = run(s, s->text[2]);
 	if (!error)

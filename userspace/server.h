@@ -20,6 +20,7 @@
 #include "abi.h"
 #include "conf.h"
 #include "jail.h"
+#include "ktcp.h"
 #include "listener.h"
 #include "logger.h"
 #include "nic.h"
@@ -30,7 +31,8 @@ enum server_kind { SERVER_WORKER, SERVER_STAND_IN, SERVER_HEIR };
 struct server_want {
 	const struct conf *conf;
 	const struct nic *nic;
-	const struct mode *mode; /* the CPUs, and what is so before the bypass */
+	const struct ktcp *kernel; /* with --steer=path */
+	const struct mode *mode;   /* the CPUs, and what is so before the bypass */
 	const struct listeners *listeners;
 	struct logger *log; /* open; NULL: no log */
 	const uint8_t *secret;

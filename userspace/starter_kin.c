@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "books.h"
 #include "cpu.h"
+#include "flows.h"
 #include "guard.h"
 #include "say.h"
 #include "starter_private.h"
@@ -28,6 +29,7 @@ int kin_start(struct starter *st, struct child *c, enum server_kind kind)
 	struct server_want want = {
 		.conf = st->conf,
 		.nic = &st->nic,
+		.kernel = &st->kernel,
 		.mode = &st->mode,
 		.listeners = &st->listeners,
 		.log = *st->conf->access_log && kind != SERVER_STAND_IN ? &st->log : NULL,
@@ -144,6 +146,8 @@ static void worker_died(struct starter *st, int status, uint64_t now_ns)
 	rungs_close(&st->rungs);
 	if (st->maps)
 		books_worker(&st->steer.b);
+	if (st->maps && st->conf->steer == STEER_path)
+		flows_clear(st->steer.map_fd[BLOCK_flows]);
 	st->deaths = young ? st->deaths + 1 : 0;
 	st->again_ns = now_ns;
 	if (st->deaths)

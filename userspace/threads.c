@@ -141,16 +141,20 @@ static void set_up(struct threads *th, unsigned t, const struct mode *mode)
 	one->io.sock = &one->sock;
 	one->io.crew = &one->crew;
 	one->io.log = t ? NULL : th->log;
-	one->io.now = (struct bypass){ .stats = &one->early_stats, .stages = &one->early_stages };
+	one->io.now = (struct bypass){ .stats = &one->early_stats,
+				       .stages = &one->early_stages,
+				       .flows.fd = -1 };
 	one->early_mode = *mode;
 	th->all[t] = &one->io;
 }
 
 int threads_prepare(struct threads *th, const struct mode *mode, const struct nic *nic,
-		    const uint8_t secret[16])
+		    const struct ktcp *kernel, const uint8_t secret[16])
 {
 	struct worker_params p = params_of(th->conf, nic);
 	int error = 0;
+
+	p.kernel_scale = kernel->scale;
 
 	memcpy(p.secret, secret, sizeof p.secret);
 	for (unsigned t = 0; t < th->count && !error; t++) {
@@ -184,8 +188,10 @@ int threads_save(struct threads *th, struct handover *to, size_t room)
 	uint64_t now_ns = cpu_now_ns();
 
 	for (unsigned t = 0; t < th->count; t++) {
-		to->len[t] = worker_save(th->one[t].io.worker, handover_image(to, t, room), room,
-					 now_ns);
+		struct iothread *io = &th->one[t].io;
+
+		flows_tell(&io->now.flows, io->worker, now_ns);
+		to->len[t] = worker_save(io->worker, handover_image(to, t, room), room, now_ns);
 		if (!to->len[t])
 			return -ENOSPC;
 	}
@@ -236,7 +242,11 @@ static struct bypass share_of(struct threads *th, unsigned t)
 		.tell = t + 1 < th->count ? &th->one[t + 1].heard : NULL,
 		.metrics = source_of(th, from->mode),
 		.hearts = from->live,
+		.flows = { .fd = -1, .thread = t, .threads = th->count },
 	};
+
+	if (!th->stand_in && th->conf->steer == STEER_path)
+		b.flows.fd = from->flows_fd;
 
 	if (!th->stand_in)
 		sources_init(&b.sources, from->limits, from->source_conns_fd, t,

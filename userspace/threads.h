@@ -25,6 +25,7 @@
 #include "crew.h"
 #include "handover.h"
 #include "iothread.h"
+#include "ktcp.h"
 #include "listener.h"
 #include "logger.h"
 #include "nic.h"
@@ -64,7 +65,7 @@ int threads_open(struct threads *th, const struct conf *conf, const struct liste
 
 /* A worker for each, on the CPUs of mode; nothing runs yet. */
 int threads_prepare(struct threads *th, const struct mode *mode, const struct nic *nic,
-		    const uint8_t secret[16]);
+		    const struct ktcp *kernel, const uint8_t secret[16]);
 
 /* Compute cores and I/O threads: the port is answered. text: the mode, for /healthz; it
  * stays where it is. */
