@@ -233,7 +233,7 @@ $B/flood_tcp: tests/net/flood_tcp.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
-$B/storm: tests/net/clients/storm.c Makefile | $B
+$B/storm $B/mixed: $B/%: tests/net/clients/%.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 

@@ -11,7 +11,8 @@ shift
 core='basics http bad slow blackhole'
 all="basics http heap rungs ladder blackhole others neighbours refusals bad odd mtu wire queues threads crew overload
 	exact stat conns limits bpftool transcripts metrics log trace
-	slow stall survive upgrade link drain load interop hostile flood crowd scan impair loss"
+	slow stall survive upgrade link drain load interop hostile flood crowd scan impair loss
+	path path_table path_clients path_survive path_tls path_loss"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
@@ -26,7 +27,8 @@ fi
 build=$(cd "$build" && pwd) || exit 1
 need="$build/pass.bpf.o $build/drop.bpf.o"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
-case " $* " in *' impair '* | *' soak '*) need="$need $build/impair" ;; esac
+case " $* " in *' impair '* | *' path_loss '* | *' soak '*) need="$need $build/impair" ;; esac
+case " $* " in *' path'*) need="$need $build/mixed" ;; esac
 case " $* " in *' overload '*) need="$need $build/rate" ;; esac
 case " $* " in *' flood '* | *' soak '*) need="$need $build/rate $build/flood_tcp" ;; esac
 # shellcheck disable=SC2086 # words
