@@ -114,7 +114,7 @@ $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trac
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(CURSES) -lm
 
-$B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o
+$B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/settings.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 

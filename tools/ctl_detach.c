@@ -7,7 +7,9 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "attached.h"
+#include "conf.h"
 #include "ctl.h"
+#include "settings.h"
 
 /* The interface of a directory: that which was asked for, or what the maps say. */
 static bool interface_of(const struct ctl *c, char name[IF_NAMESIZE])
@@ -106,6 +108,15 @@ static int remove_pins(const struct ctl *c)
 	return removed;
 }
 
+/* What it had changed of the machine. */
+static void restore_settings(const char *ifname)
+{
+	struct conf conf = { .quiet = true };
+
+	snprintf(conf.ifname, sizeof conf.ifname, "%s", ifname);
+	settings_abandoned(&conf);
+}
+
 int ctl_detach(const struct ctl *c)
 {
 	struct attached there = { 0 };
@@ -119,6 +130,8 @@ int ctl_detach(const struct ctl *c)
 	pins = program < 0 ? -1 : remove_pins(c);
 	if (pins < 0)
 		return 1;
+	if (*ifname)
+		restore_settings(ifname);
 	if (program || pins)
 		return 0;
 	if (there.prog_id)

@@ -132,7 +132,7 @@ static int dir_of(char path[CONF_PATH], const struct settings *s, unsigned i)
 	if (stat("/proc/self/ns/net", &ns))
 		return -errno;
 	if (i == SETTING_VLAN)
-		snprintf(which, sizeof which, "-%u", s->conf->ifindex);
+		snprintf(which, sizeof which, "-%u", s->ifindex);
 	length = snprintf(path, CONF_PATH, "%s/setting-%s%s@%llu", s->root,
 			  i == SETTING_VLAN ? "rx_vlan_offload" : "tcp_syncookies", which,
 			  (unsigned long long)ns.st_ino);
@@ -310,7 +310,9 @@ int settings_take(struct settings *s, const struct conf *conf)
 {
 	int root, error = 0;
 
-	*s = (struct settings){ .conf = conf, .lock = { -1, -1 } };
+	*s = (struct settings){ .conf = conf,
+				.ifindex = if_nametoindex(conf->ifname),
+				.lock = { -1, -1 } };
 	choose_root(s);
 	root = lock_root(s);
 	if (root < 0) {
@@ -342,9 +344,25 @@ void settings_restore(struct settings *s)
 	unlock_root(s, root);
 }
 
+void settings_abandoned(const struct conf *conf)
+{
+	struct settings s = { .conf = conf,
+			      .ifindex = if_nametoindex(conf->ifname),
+			      .lock = { -1, -1 } };
+	int root;
+
+	choose_root(&s);
+	if (access(s.root, F_OK))
+		return; /* nobody was here: make nothing */
+	root = lock_root(&s);
+	for (unsigned i = 0; i < SETTINGS_COUNT; i++)
+		sweep(&s, i);
+	unlock_root(&s, root);
+}
+
 void settings_inherit(struct settings *s, const struct conf *conf, const int lock[SETTINGS_COUNT])
 {
-	*s = (struct settings){ .conf = conf };
+	*s = (struct settings){ .conf = conf, .ifindex = if_nametoindex(conf->ifname) };
 	choose_root(s);
 	memcpy(s->lock, lock, sizeof s->lock);
 }

@@ -34,6 +34,7 @@ enum { SETTINGS_COUNT = 2 };
 
 struct settings {
 	const struct conf *conf;
+	unsigned ifindex;         /* of the device that they are of */
 	char root[CONF_PATH];     /* where their directories are */
 	int lock[SETTINGS_COUNT]; /* of a setting that is changed; -1: it is not */
 };
@@ -41,6 +42,9 @@ struct settings {
 /* After an error nothing is changed, and *s needs no restore. */
 int settings_take(struct settings *s, const struct conf *conf);
 void settings_restore(struct settings *s);
+
+/* Give back what a responder left that is gone; of conf: ifname, pin_dir. */
+void settings_abandoned(const struct conf *conf);
 
 /* From the binary before: what it took is ours now. */
 void settings_inherit(struct settings *s, const struct conf *conf, const int lock[SETTINGS_COUNT]);
