@@ -3,6 +3,7 @@
 // COMMAND is a headless Chromium. It is driven over its debugging pipe (JSON, each
 // message ended by NUL, on descriptors 3 and 4): it opens /compute as a page, and
 // that page fetches /compute again and reads what Server-Timing said.
+// With SHARED=1 the page is / of the web server on the same port, and fetches from both.
 // Prints "ok - NAME" or "not ok - NAME".
 'use strict';
 const { spawn } = require('child_process');
@@ -60,6 +61,17 @@ function report(name, good, detail) {
 const timings = (entry) => `${entry}.serverTiming.map((one) => [one.name, one.duration])`;
 const took = (list, name) => list?.find(([one]) => one === name)?.[1];
 
+// A port that is shared path by path: SHARED=1.
+async function shared(inPage) {
+	const counts = await inPage(`Promise.all(Array.from({ length: 120 }, (_, i) => i * 7 % 3 ?
+		fetch('/compute?n=1000&seed=' + i, { cache: 'no-store' })
+			.then(async (a) => a.status === 200 && (await a.json()).n === 1000 ? 'ours' : a.status) :
+		fetch('/?' + i, { cache: 'no-store' })
+			.then(async (a) => a.status === 200 && (await a.text()) === 'the page\\n' ? 'web' : a.status)))
+		.then((all) => all.reduce((sum, one) => ({ ...sum, [one]: (sum[one] ?? 0) + 1 }), {}))`);
+	report('the page of one server fetches 120 times from both', counts?.ours === 80 && counts?.web === 40, counts);
+}
+
 async function main() {
 	const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
 	const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
@@ -69,8 +81,13 @@ async function main() {
 	};
 	await call('Page.enable', {}, sessionId);
 	const isLoaded = new Promise((resolve) => (loaded = resolve));
-	await call('Page.navigate', { url: `${origin}/compute?n=1000` }, sessionId);
+	await call('Page.navigate', { url: `${origin}${process.env.SHARED ? '/' : '/compute?n=1000'}` }, sessionId);
 	await isLoaded;
+	if (process.env.SHARED) {
+		await shared(inPage);
+		end(0);
+		return;
+	}
 
 	const text = await inPage('document.body.innerText');
 	report('/compute as a page', /"hash":"0xa06ae7fd"/.test(text), text);

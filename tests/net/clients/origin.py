@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Both paths of one origin, in a random order, by http.client and by requests.
+
+origin.py ADDRESS PORT
+Prints "ok - NAME" or "not ok - NAME".
+"""
+import http.client
+import random
+import sys
+import threading
+
+address, port = sys.argv[1], int(sys.argv[2])
+origin = f"http://{f'[{address}]' if ':' in address else address}:{port}"
+RIGHT = {"/": "the page\n", "/compute?n=1000": '"hash":"0xa06ae7fd"'}
+COUNT = 500
+
+
+def targets(seed):
+    chosen = random.Random(seed)
+    return [chosen.choice(list(RIGHT)) for _ in range(COUNT)]
+
+
+def report(name, got):
+    print(f"ok - {name}" if got == COUNT else f"not ok - {name}\n# {got} of {COUNT} right", flush=True)
+
+
+def by_http_client():
+    client = http.client.HTTPConnection(address, port, timeout=10)
+    right = 0
+    for target in targets(1):
+        client.request("GET", target)
+        answer = client.getresponse()
+        right += answer.status == 200 and RIGHT[target] in answer.read().decode()
+    return right
+
+
+def by_requests(requests):
+    right = [0] * 5
+    session = requests.Session()
+
+    def some(number):
+        for target in targets(2)[number::5]:
+            answer = session.get(origin + target, timeout=10)
+            right[number] += answer.status_code == 200 and RIGHT[target] in answer.text
+
+    threads = [threading.Thread(target=some, args=(i,)) for i in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(right)
+
+
+report(f"http.client: {COUNT} of both", by_http_client())
+try:
+    import requests as module
+except ImportError:
+    print("ok - requests: both # SKIP no python3-requests")
+else:
+    report(f"requests: {COUNT} of both, five threads of one session", by_requests(module))
