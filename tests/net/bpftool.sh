@@ -70,6 +70,6 @@ is 'prog show: its maps by name' "$(blind bpftool -j prog show id "$id" | jq -r 
 is 'net show: the interface and the program' "$(blind bpftool -j net show | jq -c '.[0].xdp[0] | [.devname, .id]')" "[\"server0\",$id]"
 is 'link show: an XDP link' "$(blind bpftool -j link show | jq -r ".[] | select(.prog_id == $id) | .type")" xdp
 is 'the pins' "$(in_s ls "$(pins)" | tr '\n' ' ')" \
-	'access config conns counters gauges icmp_ring lanes limits live mode rings source_conns sources stages summary trace xsks_map '
+	'access config conns counters flows gauges icmp_ring lanes limits live mode rings source_conns sources stages summary syn_hints trace xsks_map '
 stop_saker
 finish

@@ -242,7 +242,7 @@ like 'nobody else does' "$? $(cat "$dir/out")" '1 *mode: Permission denied: run 
 as $group bpftool map update pinned "$(pins)/live" key 0 0 0 0 value 0 0 0 0 0 0 0 0 > "$dir/out" 2>&1
 like 'the group cannot write' "$? $(cat "$dir/out")" '[1-9]* *Permission denied*'
 is 'what the group may read' "$(in_s sh -c "cd '$(pins)' && stat -c '%n %U:%G %a' . *" | tr '\n' ' ')" \
-	". root:$group 750 access root:$group 640 config root:$group 640 conns root:$group 640 counters root:$group 640 gauges root:$group 640 icmp_ring root:root 600 lanes root:$group 640 limits root:$group 640 live root:$group 640 mode root:$group 640 rings root:$group 640 source_conns root:$group 640 sources root:$group 640 stages root:$group 640 summary root:$group 640 trace root:root 600 xsks_map root:root 600 "
+	". root:$group 750 access root:$group 640 config root:$group 640 conns root:$group 640 counters root:$group 640 flows root:root 600 gauges root:$group 640 icmp_ring root:root 600 lanes root:$group 640 limits root:$group 640 live root:$group 640 mode root:$group 640 rings root:$group 640 source_conns root:$group 640 sources root:$group 640 stages root:$group 640 summary root:$group 640 syn_hints root:root 600 trace root:root 600 xsks_map root:root 600 "
 
 # --- after a crash ---------------------------------------------------------------------------
 made=$(json .start.requests)

@@ -5,8 +5,9 @@
  * Usage    mixed ADDRESS PORT REQUESTS CONNECTIONS EACH [SOURCE...]
  * Model    One epoll loop, so many connections at once. A connection asks for `/` or
  *          for /compute, whichever has been asked for less often, up to EACH times,
- *          unless the server closes it. It comes from the next of the source addresses. Each
- *          fourth cuts its requests in two segments. An answer is right when all of it is, and when the one it should be from has given it: nginx says so in a
+ *          unless the server closes it. It comes from the next of the source addresses.
+ *          Each fourth cuts its requests in two segments. An answer is right when all
+ *          of it is, and when the one it should be from has given it: nginx says so in a
  *          header. Prints one line of JSON; status 1 when anything was wrong.
  * Limits   120 s for all. What is not there then is missing.
  */
