@@ -11,7 +11,7 @@
 local_port=8081
 nginx=
 
-nginx_conf() { # [LINES...]: of the server block
+shared_conf() { # [LINES...]: of the server block
 	cat << END
 daemon off;
 worker_processes 2;
@@ -44,15 +44,15 @@ END
 }
 
 # Answers even before the responder is there.
-nginx_answers() {
+page_answers() {
 	[ "$(in_s curl -s --max-time 2 "http://127.0.0.1:$port/")" = 'the page' ]
 }
 
 start_nginx() { # [LINES...]: of the server block
-	nginx_conf "$@" > "$dir/nginx.conf"
+	shared_conf "$@" > "$dir/nginx.conf"
 	spawn_s taskset -c "$client_cpu" nginx -e "$dir/nginx.log" -p "$dir" -c "$dir/nginx.conf"
 	nginx=$spawned
-	soon 10 nginx_answers && return
+	soon 10 page_answers && return
 	fail 'nginx answers' "$(cat "$dir/nginx.log")"
 	finish
 }
