@@ -74,7 +74,7 @@ PURE := buf spsc siphash cache wheel image watch \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks steer flows ktcp settings rungs \
-        nic cpu conf say talk netev \
+        nic cpu conf conf_values say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main

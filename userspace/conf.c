@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "conf.h"
+#include "conf_values.h"
 #include "prefix.h"
 
 #include <argp.h>
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { EXIT_TROUBLE = 1, EXIT_USAGE = 2 };
-
 /* Ranges that no other module cares about; the defaults are in limits.h. */
 enum {
 	WAIT_MS_MAX = 60000,
 	SLICE_US_MIN = 5, /* shorter, and looking at the ring costs more than the work */
 	SLICE_US_MAX = 10000,
 	SPIN_US_MAX = 1000000,
-	TIMEOUT_MS_MIN = 100,
-	TIMEOUT_MS_MAX = 3600000,
 	STALL_MS_MIN = 50,
 	STALL_MS_MAX = 60000,
 	DRAIN_S_MAX = 300,
@@ -156,14 +149,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* A setting as the user wrote it, and where, for the refusal. */
-struct given {
-	const char *file; /* NULL: command line */
-	unsigned line;
-	const char *name;
-	const char *value; /* NULL: a flag on the command line */
-};
-
 /* One reading of the command line. */
 struct pass {
 	struct conf *conf;
@@ -172,313 +157,53 @@ struct pass {
 		rule_given; /* the first of these here replaces those of the file */
 };
 
-__attribute__((format(printf, 2, 3))) static _Noreturn void refuse(const struct given *g,
-								   const char *format, ...)
-{
-	va_list args;
-
-	fputs("saker: ", stderr);
-	if (g->file)
-		fprintf(stderr, "%s:%u: %s=%s: ", g->file, g->line, g->name, g->value);
-	else
-		fprintf(stderr, "--%s=%s: ", g->name, g->value);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(EXIT_USAGE);
-}
-
-/* A number from *at on, which moves behind it. False: none, or above max. */
-static bool digits(const char **at, uint64_t max, uint64_t *v)
-{
-	const char *start = *at;
-
-	for (*v = 0; isdigit((unsigned char)**at); ++*at)
-		if (__builtin_mul_overflow(*v, 10, v) ||
-		    __builtin_add_overflow(*v, (unsigned)(**at - '0'), v))
-			return false;
-	return *at != start && *v <= max;
-}
-
-static uint64_t number(const struct given *g, uint64_t min, uint64_t max)
-{
-	const char *at = g->value;
-	uint64_t v;
-
-	if (!digits(&at, max, &v) || *at || v < min)
-		refuse(g, "wanted a whole number, %" PRIu64 " ... %" PRIu64, min, max);
-	return v;
-}
-
-/* Seconds with up to three decimals. */
-static unsigned timeout_ms(const struct given *g)
-{
-	const char *at = g->value;
-	unsigned ms = 0, unit = 1000;
-	bool good = isdigit((unsigned char)*at);
-
-	for (; isdigit((unsigned char)*at) && ms <= TIMEOUT_MS_MAX; at++)
-		ms = ms * 10 + (unsigned)(*at - '0') * 1000;
-	if (*at == '.') {
-		at++;
-		good = good && isdigit((unsigned char)*at);
-		for (; isdigit((unsigned char)*at) && unit > 1; at++)
-			ms += (unsigned)(*at - '0') * (unit /= 10);
-	}
-	if (!good || *at || ms < TIMEOUT_MS_MIN || ms > TIMEOUT_MS_MAX)
-		refuse(g, "wanted seconds, %g ... %g, at most three decimals", TIMEOUT_MS_MIN / 1e3,
-		       TIMEOUT_MS_MAX / 1e3);
-	return ms;
-}
-
-static bool has_cpu(const int *cpus, unsigned count, int cpu)
-{
-	while (count && cpus[count - 1] != cpu)
-		count--;
-	return count;
-}
-
-/* A number from *at on, which moves behind it; -1: none, or too high for a CPU. */
-static long cpu_number(const char **at)
-{
-	long n = -1;
-
-	for (; isdigit((unsigned char)**at) && n < CPU_SETSIZE; ++*at)
-		n = (n < 0 ? 0 : n * 10) + (**at - '0');
-	return n < CPU_SETSIZE ? n : -1;
-}
-
-/* "2,4-6": in the order given. */
-static unsigned cpu_list(const struct given *g, int *cpus, unsigned max)
-{
-	const char *at = g->value;
-	unsigned count = 0;
-
-	for (;; at++) {
-		long from = cpu_number(&at), to = from;
-
-		if (*at == '-') {
-			at++;
-			to = cpu_number(&at);
-		}
-		if (from < 0 || to < from || (*at && *at != ','))
-			refuse(g, "wanted CPUs, 0 ... %d, such as 2 or 2,4-6", CPU_SETSIZE - 1);
-		for (; from <= to; from++) {
-			if (has_cpu(cpus, count, (int)from))
-				refuse(g, "CPU %ld is there twice", from);
-			if (count == max)
-				refuse(g, "at most %u CPUs", max);
-			cpus[count++] = (int)from;
-		}
-		if (!*at)
-			return count;
-	}
-}
-
-static bool flag(const struct given *g)
-{
-	if (!g->value || !strcmp(g->value, "yes"))
-		return true;
-	if (strcmp(g->value, "no"))
-		refuse(g, "wanted yes or no");
-	return false;
-}
-
-static const char *const io_names[] = {
-	[CONF_IO_AUTO] = "auto",
-	[CONF_IO_XDP_NATIVE] = "xdp-native",
-	[CONF_IO_XDP_GENERIC] = "xdp-generic",
-	[CONF_IO_SOCKET] = "socket",
-};
-
-static enum conf_io io_rung(const struct given *g)
-{
-	for (unsigned i = 0; i < array_size(io_names); i++)
-		if (!strcmp(g->value, io_names[i]))
-			return (enum conf_io)i;
-	refuse(g, "wanted auto, xdp-native, xdp-generic or socket");
-}
-
-static void add_addr(struct conf *conf, const struct given *g)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	static const uint8_t zero[16], broadcast[4] = { 0xff, 0xff, 0xff, 0xff };
-	uint8_t addr[16], *v4 = addr + sizeof mapped;
-
-	memcpy(addr, mapped, sizeof mapped);
-	if (inet_pton(AF_INET, g->value, v4) != 1 && inet_pton(AF_INET6, g->value, addr) != 1)
-		refuse(g, "wanted an IPv4 or IPv6 address");
-	bool is_v4 = !memcmp(addr, mapped, sizeof mapped);
-	if (!memcmp(addr, zero, sizeof addr) || (is_v4 && !memcmp(v4, zero, 4)))
-		refuse(g, "leave addr out to serve every address");
-	if (is_v4 ? v4[0] >> 4 == 0xe || !memcmp(v4, broadcast, 4) : addr[0] == 0xff)
-		refuse(g, "nobody can connect to a multicast or broadcast address");
-	if (conf->addr_count == STEER_ADDRS_MAX)
-		refuse(g, "at most %d addresses", STEER_ADDRS_MAX);
-	memcpy(conf->addr[conf->addr_count++], addr, sizeof addr);
-}
-
-/* "100" or "100/250" */
-static void limit(const struct given *g, uint32_t *per_s, uint32_t *burst)
-{
-	const char *at = g->value;
-	uint64_t n, most;
-	bool good = digits(&at, LIMIT_RATE_MAX, &n);
-
-	most = n;
-	if (good && *at == '/') {
-		at++;
-		good = n && digits(&at, LIMIT_RATE_MAX, &most) && most;
-	}
-	if (!good || *at)
-		refuse(g, "wanted N or N/BURST, whole numbers up to %d", LIMIT_RATE_MAX);
-	*per_s = (uint32_t)n;
-	*burst = (uint32_t)most;
-}
-
-static void add_rule(struct conf *conf, const struct given *g, enum abi_access what)
-{
-	struct access_key prefix;
-	char room[PREFIX_TEXT * 2];
-	const char *why = prefix_parse(&prefix, g->value, room);
-
-	if (why)
-		refuse(g, "%s", why);
-	for (unsigned i = 0; i < conf->rules; i++)
-		if (!memcmp(&conf->rule[i].prefix, &prefix, sizeof prefix))
-			refuse(g, "this prefix is there already");
-	if (conf->rules == RULES_MAX)
-		refuse(g, "at most %d prefixes; saker-ctl(8) adds more", RULES_MAX);
-	conf->rule[conf->rules++] = (struct conf_rule){ .prefix = prefix, .what = what };
-}
-
-static enum abi_steer steer_how(const struct given *g)
-{
-	if (!strcmp(g->value, "port"))
-		return STEER_port;
-	if (strcmp(g->value, "path"))
-		refuse(g, "wanted port or path");
-	return STEER_path;
-}
-
-static void text(const struct given *g, char *to, size_t size)
-{
-	if (!*g->value || strlen(g->value) >= size)
-		refuse(g, "wanted 1 ... %zu characters", size - 1);
-	strcpy(to, g->value);
-}
-
-/* It is compared with what stands in a request line: bytes, as the client sends them. */
-static void add_path(struct conf *conf, const struct given *g)
-{
-	size_t len = strlen(g->value);
-
-	if (*g->value != '/' || len < 2 || len > STEER_PATH_LEN || g->value[len - 1] == '/')
-		refuse(g,
-		       "wanted a path of 2 ... %d characters that begins with a slash and ends "
-		       "without one, such as /compute",
-		       STEER_PATH_LEN);
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)g->value[i]) && !strchr("/-._~", g->value[i]))
-			refuse(g, "wanted letters, digits, and /-._~ only");
-	if (conf->paths == STEER_PATHS_MAX)
-		refuse(g, "at most %d paths", STEER_PATHS_MAX);
-	strcpy(conf->path[conf->paths++], g->value);
-}
-
-/* From the file alone: for a name that is not there getpwnam loads what else may know it,
- * 0.6 MB with systemd's module, before the port answers. False: it is not there. */
-static bool find_user(struct conf_user *u, const char *name)
-{
-	FILE *users = fopen("/etc/passwd", "re");
-	const struct passwd *one = NULL;
-
-	while (users && (one = fgetpwent(users)) && strcmp(one->pw_name, name))
-		;
-	if (one) {
-		u->uid = one->pw_uid;
-		u->gid = one->pw_gid;
-	}
-	if (users)
-		fclose(users);
-	return one;
-}
-
-/* By name, or by number, which need not be in /etc/passwd: then it has no group. */
-static void user(const struct given *g, struct conf_user *u)
-{
-	text(g, u->name, sizeof u->name);
-	u->keep = !strcmp(g->value, "none");
-	if (u->keep)
-		return;
-	if (isdigit((unsigned char)*g->value)) {
-		u->uid = (uid_t)number(g, 1, UINT32_MAX - 1);
-		u->gid = (gid_t)u->uid;
-		return;
-	}
-	if (!find_user(u, g->value))
-		refuse(g, "no such user in /etc/passwd; a number is taken as it is");
-}
-
-/* By name, or by number, which need not be in /etc/group. */
-static gid_t group(const struct given *g)
-{
-	if (isdigit((unsigned char)*g->value))
-		return (gid_t)number(g, 0, UINT32_MAX - 1);
-	const struct group *found = getgrnam(g->value);
-	if (!found)
-		refuse(g, "no such group");
-	return found->gr_gid;
-}
-
 static void set(struct conf *c, int key, const struct given *g)
 {
 	/* clang-format off */
 	switch (key) {
-	case KEY_IFACE: text(g, c->ifname, sizeof c->ifname); break;
-	case KEY_PORT: c->port = (uint16_t)number(g, 1, UINT16_MAX); break;
-	case KEY_ADDR: add_addr(c, g); break;
-	case KEY_STEER: c->steer = steer_how(g); break;
-	case KEY_PATH: add_path(c, g); break;
-	case KEY_PATH_KEEPALIVE: c->path_keepalive = flag(g); break;
-	case KEY_LOCAL_PORT: c->local_port = (uint16_t)number(g, 1, UINT16_MAX); break;
-	case KEY_IO: c->io = io_rung(g); break;
-	case KEY_IO_CPU: c->io_cpus = cpu_list(g, c->io_cpu, IO_THREADS_MAX); break;
-	case KEY_COMPUTE_CPUS: c->compute_cpus = cpu_list(g, c->compute_cpu, CREW_MAX); break;
-	case KEY_LIMIT_CONNS: c->limits.conns = (uint32_t)number(g, 0, CONNS_MAX); break;
-	case KEY_LIMIT_SYNS: limit(g, &c->limits.syns_per_s, &c->limits.syns_burst); break;
-	case KEY_LIMIT_FRAMES: limit(g, &c->limits.frames_per_s, &c->limits.frames_burst); break;
-	case KEY_ALLOW: add_rule(c, g, ACCESS_allow); break;
-	case KEY_DENY: add_rule(c, g, ACCESS_deny); break;
-	case KEY_MAX_CONNS: c->max_conns = (unsigned)number(g, 1, CONNS_MAX); break;
-	case KEY_MAX_N: c->max_n = number(g, 0, N_MAX_MAX); break;
-	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)number(g, 0, WAIT_MS_MAX); break;
-	case KEY_SLICE: c->slice_us = (unsigned)number(g, SLICE_US_MIN, SLICE_US_MAX); break;
-	case KEY_SPIN: c->spin_us = (unsigned)number(g, 0, SPIN_US_MAX); break;
-	case KEY_LANES: c->lanes = (unsigned)number(g, 1, LANES_MAX); break;
-	case KEY_MAX_BODY: c->max_body = (unsigned)number(g, 0, HTTP_BODY_MAX); break;
-	case KEY_CACHE: c->cache = (unsigned)number(g, 0, CACHE_MAX); break;
-	case KEY_HEADER_TIMEOUT: c->header_timeout_ms = timeout_ms(g); break;
-	case KEY_BODY_TIMEOUT: c->body_timeout_ms = timeout_ms(g); break;
-	case KEY_IDLE_TIMEOUT: c->idle_timeout_ms = timeout_ms(g); break;
-	case KEY_STALL: c->stall_ms = (unsigned)number(g, STALL_MS_MIN, STALL_MS_MAX); break;
-	case KEY_DRAIN: c->drain_s = (unsigned)number(g, 0, DRAIN_S_MAX); break;
-	case KEY_FOR: c->for_s = (unsigned)number(g, 0, FOR_S_MAX); break;
-	case KEY_CHECK: c->check = flag(g); break;
-	case KEY_CALIBRATE: c->calibrate = flag(g); break;
-	case KEY_QUIET: c->quiet = flag(g); break;
-	case KEY_ACCESS_LOG: text(g, c->access_log, sizeof c->access_log); break;
+	case KEY_IFACE: value_text(g, c->ifname, sizeof c->ifname); break;
+	case KEY_PORT: c->port = (uint16_t)value_number(g, 1, UINT16_MAX); break;
+	case KEY_ADDR: value_addr(c, g); break;
+	case KEY_STEER: c->steer = value_steer(g); break;
+	case KEY_PATH: value_path(c, g); break;
+	case KEY_PATH_KEEPALIVE: c->path_keepalive = value_flag(g); break;
+	case KEY_LOCAL_PORT: c->local_port = (uint16_t)value_number(g, 1, UINT16_MAX); break;
+	case KEY_IO: c->io = value_io(g); break;
+	case KEY_IO_CPU: c->io_cpus = value_cpus(g, c->io_cpu, IO_THREADS_MAX); break;
+	case KEY_COMPUTE_CPUS: c->compute_cpus = value_cpus(g, c->compute_cpu, CREW_MAX); break;
+	case KEY_LIMIT_CONNS: c->limits.conns = (uint32_t)value_number(g, 0, CONNS_MAX); break;
+	case KEY_LIMIT_SYNS: value_limit(g, &c->limits.syns_per_s, &c->limits.syns_burst); break;
+	case KEY_LIMIT_FRAMES: value_limit(g, &c->limits.frames_per_s, &c->limits.frames_burst); break;
+	case KEY_ALLOW: value_rule(c, g, ACCESS_allow); break;
+	case KEY_DENY: value_rule(c, g, ACCESS_deny); break;
+	case KEY_MAX_CONNS: c->max_conns = (unsigned)value_number(g, 1, CONNS_MAX); break;
+	case KEY_MAX_N: c->max_n = value_number(g, 0, N_MAX_MAX); break;
+	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)value_number(g, 0, WAIT_MS_MAX); break;
+	case KEY_SLICE: c->slice_us = (unsigned)value_number(g, SLICE_US_MIN, SLICE_US_MAX); break;
+	case KEY_SPIN: c->spin_us = (unsigned)value_number(g, 0, SPIN_US_MAX); break;
+	case KEY_LANES: c->lanes = (unsigned)value_number(g, 1, LANES_MAX); break;
+	case KEY_MAX_BODY: c->max_body = (unsigned)value_number(g, 0, HTTP_BODY_MAX); break;
+	case KEY_CACHE: c->cache = (unsigned)value_number(g, 0, CACHE_MAX); break;
+	case KEY_HEADER_TIMEOUT: c->header_timeout_ms = value_timeout_ms(g); break;
+	case KEY_BODY_TIMEOUT: c->body_timeout_ms = value_timeout_ms(g); break;
+	case KEY_IDLE_TIMEOUT: c->idle_timeout_ms = value_timeout_ms(g); break;
+	case KEY_STALL: c->stall_ms = (unsigned)value_number(g, STALL_MS_MIN, STALL_MS_MAX); break;
+	case KEY_DRAIN: c->drain_s = (unsigned)value_number(g, 0, DRAIN_S_MAX); break;
+	case KEY_FOR: c->for_s = (unsigned)value_number(g, 0, FOR_S_MAX); break;
+	case KEY_CHECK: c->check = value_flag(g); break;
+	case KEY_CALIBRATE: c->calibrate = value_flag(g); break;
+	case KEY_QUIET: c->quiet = value_flag(g); break;
+	case KEY_ACCESS_LOG: value_text(g, c->access_log, sizeof c->access_log); break;
 	case KEY_PIN_DIR:
-		text(g, c->pin_dir, sizeof c->pin_dir);
+		value_text(g, c->pin_dir, sizeof c->pin_dir);
 		if (*c->pin_dir != '/')
-			refuse(g, "wanted an absolute path, such as /sys/fs/bpf/saker/eth0");
+			value_refuse(g, "wanted an absolute path, such as /sys/fs/bpf/saker/eth0");
 		break;
 	case KEY_STAT_GROUP:
-		text(g, c->stat_group, sizeof c->stat_group);
-		c->stat_gid = group(g);
+		value_text(g, c->stat_group, sizeof c->stat_group);
+		c->stat_gid = value_group(g);
 		break;
-	case KEY_USER: user(g, &c->user); break;
+	case KEY_USER: value_user(g, &c->user); break;
 	default:
 		must(!"an option without its case");
 	}
@@ -517,18 +242,18 @@ static void read_line(struct conf *conf, char *line, struct given *g, uint64_t *
 		return;
 	char *equals = strchr(line, '=');
 	if (!equals)
-		refuse(g, "wanted NAME = VALUE");
+		value_refuse(g, "wanted NAME = VALUE");
 	*equals = '\0';
 	g->name = trimmed(line);
 	g->value = trimmed(equals + 1);
 
 	const struct argp_option *o = find_name(g->name);
 	if (!o)
-		refuse(g, "no such setting; saker --help lists them");
+		value_refuse(g, "no such setting; saker --help lists them");
 	uint64_t bit = UINT64_C(1) << (o - options);
 	if (*seen & bit && o->key != KEY_ADDR && o->key != KEY_PATH && o->key != KEY_ALLOW &&
 	    o->key != KEY_DENY)
-		refuse(g, "given twice in this file");
+		value_refuse(g, "given twice in this file");
 	*seen |= bit;
 	set(conf, o->key, g);
 }
@@ -660,7 +385,7 @@ static void find_interface(struct conf *conf)
 static void check_cpus(const struct conf *c)
 {
 	for (unsigned i = 0; i < c->compute_cpus; i++) {
-		if (!has_cpu(c->io_cpu, c->io_cpus, c->compute_cpu[i]))
+		if (!value_has_cpu(c->io_cpu, c->io_cpus, c->compute_cpu[i]))
 			continue;
 		fprintf(stderr,
 			"saker: CPU %d is in --io-cpu and in --compute-cpus: a CPU does the one or "
@@ -716,16 +441,6 @@ static void check_guard(const struct conf *c)
 	}
 }
 
-/* Without a name: the user that is made for it, else the one that owns nothing. */
-static void default_user(struct conf_user *u)
-{
-	const char *name = find_user(u, "saker") ? "saker" : "nobody";
-
-	u->keep = geteuid() != 0 || !find_user(u, name);
-	if (!u->keep)
-		strcpy(u->name, name);
-}
-
 void conf_parse(struct conf *conf, int argc, char **argv)
 {
 	static const struct conf defaults = {
@@ -757,7 +472,7 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 	check_steer(conf);
 	check_guard(conf);
 	if (!*conf->user.name)
-		default_user(&conf->user);
+		value_default_user(&conf->user);
 	if (!conf->calibrate)
 		find_interface(conf);
 }
@@ -804,7 +519,7 @@ void conf_print(const struct conf *c)
 	if (c->steer == STEER_path)
 		printf("path-keepalive = %s\nlocal-port = %u\n", c->path_keepalive ? "yes" : "no",
 		       c->local_port);
-	printf("io = %s\n", io_names[c->io]);
+	printf("io = %s\n", value_io_name(c->io));
 	print_cpus("io-cpu", c->io_cpu, c->io_cpus);
 	print_cpus("compute-cpus", c->compute_cpu, c->compute_cpus);
 	print_guard(c);
