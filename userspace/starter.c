@@ -67,6 +67,14 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 
 /* --- 3, 4: the bypass ------------------------------------------------------------------- */
 
+void starter_check_guard(const struct starter *st)
+{
+	if (conf_guards(st->conf) && (!st->maps || st->steer.link_fd < 0))
+		refuse(st->conf, 0,
+		       "--limit-..., --allow and --deny are not in force: no XDP program of ours "
+		       "is there to act on them; nft(8) does it for the socket rung");
+}
+
 static int start_maps(struct starter *st)
 {
 	int error = steer_open(&st->steer, st->conf, st->nic.mac, &st->kernel);
@@ -114,9 +122,11 @@ static int start_bypass(struct starter *st)
 		error = rungs_climb(&st->rungs);
 	if (error && !rungs_may_fall_back(st->conf, st->maps, error))
 		return error;
-	if (error)
+	if (error) {
 		say(st->conf, "no XDP rung works here (%s): the socket rung serves",
 		    strerror(-error));
+		starter_check_guard(st);
+	}
 	return 0;
 }
 

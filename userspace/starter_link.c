@@ -43,6 +43,7 @@ static void give(struct starter *st, int error)
 	}
 	say(st->conf, "%s: %s", error ? "the socket rung serves" : "the bypass serves again",
 	    st->text);
+	starter_check_guard(st);
 	notify_status(&st->notify, st->text);
 }
 
@@ -112,6 +113,7 @@ static void cure(struct starter *st, const struct netev_event *e)
 		take_back(st);
 		steer_detach(&st->steer);
 		starter_publish(st);
+		starter_check_guard(st);
 		break;
 	case CURE_open:
 		open_anew(st);

@@ -83,6 +83,8 @@ void starter_steer(struct starter *st, bool on);
 int starter_settings(struct starter *st, bool on);
 /* What is in effect, for all who look. */
 void starter_publish(struct starter *st);
+/* Without the program nobody limits or denies: then it is said, whatever -q. */
+void starter_check_guard(const struct starter *st);
 
 /* --- starter_link.c --- */
 /* When there are rings. */

@@ -265,4 +265,20 @@ ip -n "$server" link set dev server0 xdpgeneric off
 start_saker
 served 'and a new start serves' $client4 "$url"
 stop_saker
+
+# --- without the program nobody is held off, and that is said -----------------------------------------
+not_in_force() { [ "$(grep -c -- '--limit-.*, --allow and --deny are not in force' "$dir/log")" = "$1" ]; }
+start_saker --deny=10.99.0.0/16
+ok 'with the program: not a word' not_in_force 0
+in_s bpftool link detach id "$(in_s bpftool -j link show | jq '.[] | select(.type == "xdp") | .id')" > "$dir/out" 2>&1
+ok 'it was taken off' soon 5 not_in_force 1
+stop_saker
+cc -D_GNU_SOURCE -shared -fPIC -o "$dir/hang.so" "$here/hang.c"
+printf 1 > "$dir/hang"
+spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -q -i server0 -p $port --io-cpu=$server_cpu \
+	--deny=$other4 2> "$dir/log"
+saker=$spawned
+ok 'no XDP rung works: with -q too' soon 10 not_in_force 1
+served 'who was to be denied is served' $other4 "$url"
+stop_saker
 finish
