@@ -214,7 +214,6 @@ refused 'a file that cannot be' 1 '*/nowhere/file: No such file*' \
 refused 'a disk that is full' 1 '*/dev/full: No space left*' \
 	"$build/saker-stat" trace -i server0 -w /dev/full
 
-conserved 'all traces'
 trace last.pcapng
 stop_saker
 trace_ended
