@@ -28,7 +28,9 @@
 #define RECORD "SAKER_UPGRADE"
 #define QUESTION "SAKER_UPGRADE_QUESTION"
 
-enum { UPGRADE_VERSION = 1, QUESTION_MS = 5000 };
+/* YES: the exit status by which a binary that knows the question agrees; others do not know
+ * it, whatever theirs. */
+enum { UPGRADE_VERSION = 1, UPGRADE_YES = 86, QUESTION_MS = 5000 };
 
 struct kin {
 	pid_t pid;
@@ -46,6 +48,7 @@ struct record {
 	uint8_t addr[STEER_ADDRS_MAX][16];
 	/* what goes along */
 	uint8_t secret[16];
+	uint32_t max_body; /* may grow: there are bodies as long as that */
 	struct listeners listeners;
 	int idle_fd;
 	uint32_t changed;
@@ -98,6 +101,7 @@ static int write_record(const struct starter *st)
 
 	describe(st->conf, &r);
 	memcpy(r.secret, st->secret, sizeof r.secret);
+	r.max_body = st->conf->max_body;
 	r.listeners = st->listeners;
 	r.idle_fd = st->idle_fd;
 	r.changed = st->changed;
@@ -191,7 +195,7 @@ static bool ask(const struct starter *st, const char *path, int record_fd)
 			kill(pid, SIGKILL);
 		nanosleep(&pause, NULL);
 	}
-	return pid > 0 && status == 0;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == UPGRADE_YES;
 }
 
 void upgrade_start(struct starter *st)
@@ -243,8 +247,13 @@ static int read_record(const struct starter *st, struct record *r)
 		return refuse(st->conf, -EINVAL,
 			      "interface, port, addresses, steering, threads, cores and max-conns "
 			      "must stay as they are: stop it and start it anew");
+	if (st->conf->max_body < r->max_body)
+		return refuse(st->conf, -EINVAL,
+			      "max-body must not shrink, from %u to %u: there may be bodies as "
+			      "long as that; stop it and start it anew",
+			      r->max_body, st->conf->max_body);
 	if (getenv(QUESTION))
-		exit(0);
+		exit(UPGRADE_YES);
 	close(fd);
 	unsetenv(RECORD);
 	return 1;

@@ -12,7 +12,8 @@ launch_copy() { # ARGUMENTS...
 	saker=$spawned
 	soon 20 ready_or_gone
 }
-launch_copy --access-log="$dir/access"
+echo 'max-body = 20000' > "$dir/conf"
+launch_copy --access-log="$dir/access" --config="$dir/conf"
 
 upgrades() { # so many are said to have gone well
 	grep -c '^saker: server0: upgraded' "$dir/log"
@@ -64,10 +65,26 @@ is 'no answer but 200 is in the access log' "$(awk '$0 !~ / 200 /' "$dir/access"
 said_no() {
 	grep -q 'does not take over' "$dir/log"
 }
+said_shrink() {
+	grep -q 'max-body must not shrink, from 20000 to 10000' "$dir/log"
+}
+sed -i s/20000/10000/ "$dir/conf"
+kill -USR2 "$saker"
+ok 'a smaller max-body is refused before anything happens' soon 5 said_shrink
+sed -i s/10000/30000/ "$dir/conf"
+ok 'a larger one is not' upgrade
+: > "$dir/log" # from here on only what is no upgrade
 printf '#!/bin/sh\nexit 1\n' > "$dir/bad" && chmod +x "$dir/bad" && mv "$dir/bad" "$dir/saker"
 kill -USR2 "$saker"
 ok 'a binary that refuses: it is said' soon 5 said_no
 is 'and the old one serves' "$(hash_of "$url/compute?n=2")" 0x1076963a
+said_no_twice() {
+	[ "$(grep -c 'does not take over' "$dir/log")" = 2 ]
+}
+cp /bin/true "$dir/good" && mv "$dir/good" "$dir/saker"
+kill -USR2 "$saker"
+ok 'a binary that knows nothing of upgrades, and ends well: not that either' soon 5 said_no_twice
+is 'and the old one serves on' "$(hash_of "$url/compute?n=2")" 0x1076963a
 rm "$dir/saker"
 kill -USR2 "$saker"
 sleep 0.5
