@@ -307,13 +307,15 @@ static int start(struct server *s)
 	return error == -EPIPE ? 0 : error; /* the starter is gone already: attend ends at once */
 }
 
-/* Ctrl-C goes to the whole group: the starter decides what it means. */
+/* Ctrl-C, timeout(1), pkill and `systemctl kill` mean the whole group: the starter decides
+ * what it means. */
 static void set_signals(void)
 {
+	static const int starters[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	sigset_t none;
 
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	for (unsigned i = 0; i < array_size(starters); i++)
+		signal(starters[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
