@@ -52,8 +52,13 @@ int sock_open(struct sock *s, const struct conf *conf, const int *listen_fd, uns
 
 void sock_stop(struct sock *s)
 {
-	while (s->listeners)
-		close(s->listen_fd[--s->listeners]);
+	while (s->listeners) {
+		int fd = s->listen_fd[--s->listeners];
+
+		/* Other processes have it open: closing alone would leave it in epoll. */
+		epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		close(fd);
+	}
 }
 
 void sock_close(struct sock *s)
