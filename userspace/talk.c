@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include "talk.h"
 
 enum { PATIENCE_MS = 1000 };
@@ -86,17 +87,21 @@ int talk_hear(int fd, struct talk *t, int timeout_ms)
 		return errno == ECONNRESET ? -EPIPE : -errno;
 	if (n == 0)
 		return -EPIPE;
-	if ((size_t)n < sizeof head || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-		return -EPROTO;
-	t->word = head.word;
-	t->number = head.number;
-	t->len = (uint32_t)((size_t)n - sizeof head);
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		t->fds = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(t->fd, CMSG_DATA(c), t->fds * sizeof(int));
 	}
+	if ((size_t)n < sizeof head || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+		/* CTRUNC: out of descriptors; those that came nevertheless are open here */
+		while (t->fds)
+			close(t->fd[--t->fds]);
+		return -EPROTO;
+	}
+	t->word = head.word;
+	t->number = head.number;
+	t->len = (uint32_t)((size_t)n - sizeof head);
 	return 0;
 }
 
