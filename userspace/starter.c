@@ -297,6 +297,7 @@ static int open_signals(struct starter *st)
 {
 	sigset_t signals;
 
+	signal(SIGPIPE, SIG_IGN); /* whoever read our messages may go */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
