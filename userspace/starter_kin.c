@@ -102,8 +102,10 @@ static void start_stand_in(struct starter *st)
 		error = child_give_maps(&st->stand_in, &s->b.size, s->map_fd);
 	if (!error && st->maps)
 		error = child_give_rings(&st->stand_in, NULL, false, st->text);
-	if (error)
+	if (error) {
+		child_end(&st->stand_in, 0);
 		return;
+	}
 	if (st->worker.pid)
 		say(st->conf,
 		    "the worker stands still (nothing for %u ms): a stand-in answers new "
@@ -114,21 +116,49 @@ static void start_stand_in(struct starter *st)
 	notify_status(&st->notify, "a stand-in answers");
 }
 
-/* It is there while the worker is not; a little longer, lest they take turns. */
+/* It was asked to: what is not well then is a fault of ours. */
+static void end_child(struct starter *st, struct child *c)
+{
+	char text[CHILD_TEXT];
+	int status = child_end(c, CHILD_END_MS);
+
+	if (!status)
+		return;
+	st->unwell = true;
+	refuse(st->conf, 0, "the %s did not end well (%s)",
+	       c == &st->worker ? "worker" : "stand-in", child_status_text(text, status));
+}
+
+static void retire_stand_in(struct starter *st)
+{
+	end_child(st, &st->stand_in);
+	if (st->maps)
+		books_stand_in(&st->steer.b);
+}
+
+/* It is there while the worker is not; a little longer, lest they take turns. One that
+ * finishes accepts nobody any more: when it is needed again it makes room for another. */
 static void watch_hearts(struct starter *st, uint64_t now_ns)
 {
-	bool absent = worker_absent(st, now_ns);
+	uint64_t drain_ns, end_ns;
 
-	if (absent) {
+	if (worker_absent(st, now_ns)) {
 		st->healthy_ns = 0;
+		if (st->stand_in.pid && st->stand_in.draining)
+			retire_stand_in(st);
 		if (!st->stand_in.pid)
 			start_stand_in(st);
 		return;
 	}
 	if (!st->healthy_ns)
 		st->healthy_ns = now_ns;
-	if (!st->stand_in.pid || st->stand_in.draining ||
-	    now_ns - st->healthy_ns < STAND_IN_MS * (uint64_t)NS_PER_MS)
+	drain_ns = st->healthy_ns + STAND_IN_MS * (uint64_t)NS_PER_MS;
+	end_ns = drain_ns + st->conf->drain_s * (uint64_t)NS_PER_S;
+	if (!st->stand_in.pid || now_ns < drain_ns)
+		return;
+	if (st->stand_in.drained || (st->stand_in.draining && now_ns >= end_ns))
+		retire_stand_in(st);
+	if (!st->stand_in.pid || st->stand_in.draining)
 		return;
 	say(st->conf, "the worker serves again: the stand-in finishes what it has");
 	notify_status(&st->notify, st->text);
@@ -160,15 +190,25 @@ static void worker_died(struct starter *st, int status, uint64_t now_ns)
 			    "another one takes its place");
 }
 
-/* Its successor gets fresh sockets: whose frames were in the dead one's hands nobody
- * knows. */
+/* Sockets that nobody has used: whose frames were in the dead one's hands nobody knows.
+ * What was opened since is as good; without the program it is for starter_link. */
+static void open_bypass(struct starter *st)
+{
+	if (st->rungs.rung == RUNG_none || st->rungs.rings || st->steer.link_fd < 0)
+		return;
+	if (!rungs_again(&st->rungs))
+		return;
+	say(st->conf, "the bypass cannot be opened again: the socket rung serves");
+	link_retry(st);
+}
+
 static void restart_worker(struct starter *st)
 {
 	int error = kin_start(st, &st->worker, SERVER_WORKER);
 
 	st->again_ns = 0;
-	if (!error && st->rungs.rung != RUNG_none && rungs_again(&st->rungs))
-		say(st->conf, "the bypass cannot be opened again: the socket rung serves");
+	if (!error)
+		open_bypass(st);
 	if (!error)
 		error = child_await_up(&st->worker, CHILD_UP_MS);
 	if (!error)
@@ -199,19 +239,6 @@ void kin_bury(struct starter *st, uint64_t now_ns)
 		refuse(st->conf, 0, "the stand-in died (%s)", child_status_text(text, status));
 }
 
-/* It was asked to: what is not well then is a fault of ours. */
-static void end_child(struct starter *st, struct child *c)
-{
-	char text[CHILD_TEXT];
-	int status = child_end(c, CHILD_END_MS);
-
-	if (!status)
-		return;
-	st->unwell = true;
-	refuse(st->conf, 0, "the %s did not end well (%s)",
-	       c == &st->worker ? "worker" : "stand-in", child_status_text(text, status));
-}
-
 void kin_end(struct starter *st)
 {
 	end_child(st, &st->worker);
@@ -224,12 +251,6 @@ void kin_look_after(struct starter *st, uint64_t now_ns)
 	if (st->again_ns && now_ns >= st->again_ns)
 		restart_worker(st);
 	watch_hearts(st, now_ns);
-	if (!st->stand_in.drained)
-		return;
-	end_child(st, &st->stand_in);
-	if (st->maps)
-		books_stand_in(&st->steer.b);
-	st->stand_in.drained = false;
 }
 
 uint64_t kin_next_ns(const struct starter *st)
@@ -238,7 +259,8 @@ uint64_t kin_next_ns(const struct starter *st)
 
 	if (st->again_ns)
 		next = st->again_ns;
-	if (st->maps && st->worker.pid && !st->stand_in.pid)
+	/* a stand-in that could not be made is tried each second */
+	if (st->maps && st->worker.pid && !st->stand_in.pid && st->healthy_ns)
 		next = min_u64(next,
 			       oldest_beat(st) + st->conf->stall_ms * (uint64_t)NS_PER_MS + 1);
 	return next;

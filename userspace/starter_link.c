@@ -25,8 +25,14 @@ static void take_back(struct starter *st)
 	books_rings(&st->steer.b);
 }
 
-/* With whatever rungs_* made of it. Without rings the sockets serve, and it is tried again
- * after a pause, which grows while nothing helps. */
+void link_retry(struct starter *st)
+{
+	st->link_pause_ms = (unsigned)min_u64(max_u64(2 * st->link_pause_ms, LINK_AGAIN_MS),
+					      LINK_AGAIN_MAX_MS);
+	st->link_again_ns = cpu_now_ns() + st->link_pause_ms * (uint64_t)NS_PER_MS;
+}
+
+/* With whatever rungs_* made of it. Without rings the sockets serve. */
 static void give(struct starter *st, int error)
 {
 	if (st->worker.pid && !error)
@@ -34,13 +40,10 @@ static void give(struct starter *st, int error)
 	if (error)
 		rungs_close(&st->rungs);
 	starter_publish(st);
-	if (!error) {
+	if (error)
+		link_retry(st);
+	else
 		st->link_again_ns = st->link_pause_ms = 0;
-	} else {
-		st->link_pause_ms = (unsigned)min_u64(max_u64(2 * st->link_pause_ms, LINK_AGAIN_MS),
-						      LINK_AGAIN_MAX_MS);
-		st->link_again_ns = cpu_now_ns() + st->link_pause_ms * (uint64_t)NS_PER_MS;
-	}
 	say(st->conf, "%s: %s", error ? "the socket rung serves" : "the bypass serves again",
 	    st->text);
 	starter_check_guard(st);
@@ -164,7 +167,7 @@ static void help(struct starter *st, unsigned asked)
 
 void link_open(struct starter *st)
 {
-	if (st->maps && st->rungs.rings)
+	if (st->maps && (st->rungs.rung != RUNG_none || st->link_again_ns))
 		st->netev_open = !netev_open(&st->netev, st->conf->ifname);
 	if (st->netev_open)
 		netev_settle(&st->netev, cpu_now_ns());
@@ -193,7 +196,8 @@ void link_look(struct starter *st, uint64_t now_ns)
 		cure(st, &e);
 	}
 	tell_watch(st, now_ns);
-	if (st->link_again_ns && now_ns >= st->link_again_ns && st->netev.known.exists)
+	if (st->link_again_ns && now_ns >= st->link_again_ns && st->netev.known.exists &&
+	    st->worker.pid)
 		open_anew(st);
 	if (st->worker.asked == st->told_asked)
 		return;

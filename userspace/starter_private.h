@@ -90,6 +90,8 @@ void starter_check_guard(const struct starter *st);
 /* When there are rings. */
 void link_open(struct starter *st);
 void link_close(struct starter *st);
+/* It could not be opened: once more after a pause, which grows while nothing helps. */
+void link_retry(struct starter *st);
 int link_fd(const struct starter *st); /* -1: none */
 /* When it is readable, and each second. */
 void link_look(struct starter *st, uint64_t now_ns);
