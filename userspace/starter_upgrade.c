@@ -60,6 +60,7 @@ struct record {
 	struct mode mode;
 	struct kin worker, stand_in;
 	uint64_t end_ns;
+	uint64_t link_again_ns;
 };
 
 static struct kin kin_of(const struct child *c)
@@ -118,6 +119,7 @@ static int write_record(const struct starter *st)
 	r.worker = kin_of(&st->worker);
 	r.stand_in = kin_of(&st->stand_in);
 	r.end_ns = st->end_ns;
+	r.link_again_ns = st->link_again_ns;
 	if (fd >= 0 && write(fd, &r, sizeof r) != sizeof r) {
 		close(fd);
 		fd = -1;
@@ -271,6 +273,7 @@ static int take_over(struct starter *st, const struct record *r)
 		settings_inherit(&st->settings, st->conf, r->setting_fd);
 	st->mode = r->mode;
 	st->end_ns = r->end_ns;
+	st->link_again_ns = r->link_again_ns;
 	st->worker = child_of(&r->worker);
 	st->stand_in = child_of(&r->stand_in);
 	snprintf(st->mode.program, sizeof st->mode.program, "%.*s",
