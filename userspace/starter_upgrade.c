@@ -229,7 +229,7 @@ void upgrade_start(struct starter *st)
 /* --- in the new one --------------------------------------------------------------------- */
 
 /* The record, if there is one and it is for us. 1, 0, or -errno. */
-static int read_record(const struct starter *st, struct record *r)
+static int read_record(struct starter *st, struct record *r)
 {
 	const char *text = getenv(RECORD);
 	struct record own;
@@ -254,8 +254,10 @@ static int read_record(const struct starter *st, struct record *r)
 			      "max-body must not shrink, from %u to %u: there may be bodies as "
 			      "long as that; stop it and start it anew",
 			      r->max_body, st->conf->max_body);
-	if (getenv(QUESTION))
-		exit(UPGRADE_YES);
+	if (getenv(QUESTION)) /* behind a yes there is no way back: are all pins there? */
+		exit(r->maps && steer_inherit(&st->steer, st->conf, &r->steer_legacy) ?
+			     1 :
+			     UPGRADE_YES);
 	close(fd);
 	unsetenv(RECORD);
 	return 1;

@@ -175,18 +175,22 @@ ok 'with one child' soon 12 one_child
 is 'and as many descriptors' "$(fds "$saker")" "$starter_fds"
 
 # --- what is no upgrade --------------------------------------------------------------------------
+pin=$(pins)/live
+in_s mv "$pin" "${pin}_away"
+kill -USR2 "$saker"
+ok 'a pin is missing: no' soon 5 said 'does not take over'
+in_s mv "${pin}_away" "$pin"
+ok 'this version serves on' soon 5 answers
 printf '#!/bin/sh\nexit 0\n' > "$dir/other"
 chmod +x "$dir/other"
-cp "$dir/saker" "$dir/saved"
 mv "$dir/other" "$dir/saker"
 kill -USR2 "$saker"
-ok 'another program in our place is asked, and does not answer' soon 5 said 'does not take over'
+ok 'another program in our place is asked, and does not answer' soon 5 said 'does not take over' 2
 ok 'this one serves on' soon 5 answers
 
 : > "$dir/going"
 wait $monotone
 is 'no counter went back' "$?" 0
 note < "$dir/monotone"
-[ -z "$LOG" ] || cp "$dir/log" "$LOG"
 stop_saker
 finish
