@@ -42,6 +42,7 @@ struct kin {
 /* Two builds agree on it, or its size and version say that they do not. */
 struct record {
 	uint32_t version, size;
+	uint64_t image; /* worker_layout */
 	/* what must be the same: the maps and the rings are cut to it */
 	char ifname[IF_NAMESIZE];
 	uint32_t port, io_threads, compute_cores, max_conns, addr_count, steer;
@@ -83,6 +84,7 @@ static void describe(const struct conf *c, struct record *r)
 	memset(r, 0, sizeof *r);
 	r->version = UPGRADE_VERSION;
 	r->size = sizeof *r;
+	r->image = worker_layout();
 	memcpy(r->ifname, c->ifname, sizeof r->ifname);
 	r->port = c->port;
 	r->io_threads = conf_io_threads(c);
@@ -239,7 +241,7 @@ static int read_record(struct starter *st, struct record *r)
 		return 0;
 	fd = atoi(text);
 	if (pread(fd, r, sizeof *r, 0) != sizeof *r || r->version != UPGRADE_VERSION ||
-	    r->size != sizeof *r || r->mode.version != ABI_VERSION)
+	    r->size != sizeof *r || r->mode.version != ABI_VERSION || r->image != worker_layout())
 		return refuse(st->conf, -EPROTO,
 			      "the version that runs keeps other records than this one, %s: "
 			      "stop it and start this one",
@@ -255,7 +257,7 @@ static int read_record(struct starter *st, struct record *r)
 			      "long as that; stop it and start it anew",
 			      r->max_body, st->conf->max_body);
 	if (getenv(QUESTION)) /* behind a yes there is no way back: are all pins there? */
-		exit(r->maps && steer_inherit(&st->steer, st->conf, &r->steer_legacy) ?
+		exit(r->maps && steer_inherit(&st->steer, st->conf, &st->kernel, &r->steer_legacy) ?
 			     1 :
 			     UPGRADE_YES);
 	close(fd);

@@ -199,6 +199,9 @@ unsigned worker_live(const struct worker *w);
 
 /* --- to another process -------------------------------------------------------------- */
 
+/* What must be equal in two builds for an image of the one to be read by the other. */
+uint64_t worker_layout(void);
+
 /* Bytes that worker_save needs now; after another turn it may be more. */
 size_t worker_image_room(const struct worker *w, uint64_t now_ns);
 /* Write down what it takes to go on elsewhere, between two turns; the worker is as it was

@@ -156,6 +156,11 @@ static void save(const struct worker *w, struct image *m, uint64_t now_ns)
 	image_put(m, &h.magic, sizeof h.magic);
 }
 
+uint64_t worker_layout(void)
+{
+	return layout() + IMAGE_VERSION;
+}
+
 size_t worker_image_room(const struct worker *w, uint64_t now_ns)
 {
 	struct image m = image_count();
