@@ -189,7 +189,9 @@ static bool set_find(struct set *set)
 	if (!root)
 		return errno == ENOENT;
 	for (struct dirent *d; (d = readdir(root));) {
-		if (d->d_name[0] == '.' || set_has(set, d->d_name))
+		/* What responders note of settings (settings.h) lies beside their pins. */
+		if (d->d_name[0] == '.' || !strncmp(d->d_name, "setting-", 8) ||
+		    set_has(set, d->d_name))
 			continue;
 		snprintf(dir, sizeof dir, STATS_ROOT "/%s", d->d_name);
 		set_add(set, dir);

@@ -63,8 +63,9 @@ static bool deliver(struct worker *w, struct tcp_event *ev, uint64_t stamp_ns, u
 	return taken;
 }
 
-/* The table is full: who asks for nothing and has been silent longest, of those at
- * hand, gives its place, so that idle connections cannot shut everybody out. */
+/* The table is full: of those at hand, who was closed by us and does not go gives its
+ * place, else who asks for nothing and has been silent longest; so that neither can shut
+ * everybody out. */
 static bool evict_idle(struct worker *w, uint64_t now_ns)
 {
 	uint16_t longest = WORKER_NONE;
@@ -74,6 +75,10 @@ static bool evict_idle(struct worker *w, uint64_t now_ns)
 	for (unsigned i = 0; i < EVICT_LOOK; i++) {
 		uint16_t id = w->hand = (uint16_t)((w->hand + 1u) % w->p.max_conns);
 
+		if (w->session[id].phase == PHASE_CLOSING && !w->out[id].len) {
+			longest = id;
+			break;
+		}
 		if (session_is_idle(w, id) && !w->out[id].len && w->wheel.entry[id].at < first_ns) {
 			first_ns = w->wheel.entry[id].at;
 			longest = id;
@@ -81,7 +86,8 @@ static bool evict_idle(struct worker *w, uint64_t now_ns)
 	}
 	if (longest == WORKER_NONE)
 		return false;
-	count(w, STATS_http_idle_evicted);
+	if (w->session[longest].phase != PHASE_CLOSING) /* its end has a name already */
+		count(w, STATS_http_idle_evicted);
 	tcp_abort(w->tcp, longest);
 	session_end(w, longest);
 	return true;

@@ -48,6 +48,8 @@ static void give(struct starter *st, int error)
 	    st->text);
 	starter_check_guard(st);
 	notify_status(&st->notify, st->text);
+	if (st->netev_open)
+		netev_attached(&st->netev, cpu_now_ns());
 }
 
 static void reopen(struct starter *st)

@@ -30,7 +30,7 @@ is 'by the bypass' "$(mode rx)" proven
 field() { # MAP JQ
 	blind bpftool -j map dump pinned "$(pins)/$1" | jq -r ".[0].formatted.value$2"
 }
-for want in 'config .version 4' 'mode .version 4' "mode .port $port" 'mode .state STATE_ready' \
+for want in 'config .version 5' 'mode .version 5' "mode .port $port" 'mode .state STATE_ready' \
 	'mode .rung RUNG_xdp_native' 'live .ready 1' 'counters .http_ok 1' 'stages .total.count 1' \
 	'lanes .state TABLE_' 'gauges .requests 0' 'rings .frames 512' 'conns .state CONN_' 'limits .syns_per_s 0'; do
 	# shellcheck disable=SC2086 # words
