@@ -94,7 +94,14 @@ least() { # NAME GOT WANTED
 # A tool that few have. tools/deps brings it under CI or FULL=1: then its absence
 # is a failure, not a skip.
 has() { # COMMAND NAME
-	command -v "$1" > /dev/null && return
+	command -v "$1" > /dev/null || absent "$1" "$2"
+}
+
+has_module() { # PYTHON_MODULE NAME
+	python3 -c "import $1" 2> /dev/null || absent "python3-$1" "$2"
+}
+
+absent() { # TOOL NAME
 	if [ -n "$CI$FULL" ]; then fail "$2" "no $1: tools/deps install"; else skip "no $1" "$2"; fi
 	return 1
 }

@@ -35,9 +35,12 @@ is 'curl: POST of 3 KB, 100-continue' "$(ask --data-binary "@$dir/big" -H 'Expec
 
 # A pool each: requests has one connection a host, Node's agent several.
 for address in $server4 $server6; do
-	in_c timeout 60 python3 "$here/clients/origin.py" "$address" $port > "$dir/tap" 2>&1
-	is "Python to $address: to its end" $? 0
-	adopt < "$dir/tap"
+	for name in http.client requests; do
+		has_module $name "Python's $name to $address" || continue
+		in_c timeout 60 python3 "$here/clients/origin.py" "$address" $port $name > "$dir/tap" 2>&1
+		is "Python's $name to $address: to its end" $? 0
+		adopt < "$dir/tap"
+	done
 	if has node 'Node'; then
 		in_c timeout 60 node "$here/clients/origin.js" "$address" $port > "$dir/tap" 2>&1
 		is "Node to $address: to its end" $? 0
