@@ -3,18 +3,20 @@
 # path_lib.sh - nginx and the responder on one port of one veth
 #
 # Place    The path*.sh source it behind lib.sh.
-# nginx    Beside the responder, on the clients' CPU: the responder's spins. It says
-#          that it is nginx in a header, which stays on what it proxies. `/` is its
-#          own; the proxy_pass are those of saker.8, SHARING A PORT.
+# nginx    Beside the responder, on the clients' CPU unless a script says otherwise: the
+#          responder's spins. It says that it is nginx in a header, which
+#          stays on what it proxies. `/` is its own; the proxy_pass are those of saker.8,
+#          SHARING A PORT.
 # shellcheck disable=SC2154 # lib.sh has them
 
 local_port=8081
+nginx_cpu=$client_cpu nginx_workers=2
 nginx=
 
 shared_conf() { # [LINES...]: of the server block
 	cat << END
 daemon off;
-worker_processes 2;
+worker_processes $nginx_workers;
 worker_rlimit_nofile 8192;
 pid $dir/nginx.pid;
 error_log $dir/nginx.log warn;
@@ -50,7 +52,7 @@ page_answers() {
 
 start_nginx() { # [LINES...]: of the server block
 	shared_conf "$@" > "$dir/nginx.conf"
-	spawn_s taskset -c "$client_cpu" nginx -e "$dir/nginx.log" -p "$dir" -c "$dir/nginx.conf"
+	spawn_s taskset -c "$nginx_cpu" nginx -e "$dir/nginx.log" -p "$dir" -c "$dir/nginx.conf"
 	nginx=$spawned
 	soon 10 page_answers && return
 	fail 'nginx answers' "$(cat "$dir/nginx.log")"
