@@ -48,7 +48,7 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew hostile json lane loss stats steer,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew hostile json lane loss path stats steer,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
@@ -312,11 +312,11 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: $(if $(filter $(BENCH),net compute hostile loss stats),all) $(if $(filter $(BENCH),net hostile loss stats),,$B/bench_$(BENCH:compute=lane))
+bench: $(if $(filter $(BENCH),net compute hostile loss path stats),all) $(if $(filter $(BENCH),net hostile loss path stats),,$B/bench_$(BENCH:compute=lane))
 	$Q$(if $(filter $(BENCH),crew json lane steer),$B/bench_$(BENCH) $(B_ARGS))
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
 	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
-	$Q$(if $(filter $(BENCH),net compute hostile loss stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
+	$Q$(if $(filter $(BENCH),net compute hostile loss path stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
 # The lane bodies as they are shipped to the Pi, in a model of its core.
 MCA_B := build/aarch64-linux-gnu
