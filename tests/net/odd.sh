@@ -3,8 +3,8 @@
 # Usage: odd.sh BUILD_DIR
 # Segments that the responder does not take, IPv4 options and fragments, IPv6
 # extension headers, must not reach the kernel on a connection that it does not
-# have: it would answer with RST (failure mode 32). A frame that is longer than a
-# chunk is lost under a name.
+# have: it would answer with RST (failure mode 32). With an MTU at which a frame would not
+# fit its chunk the kernel's sockets serve, until it is smaller again.
 # shellcheck source=tests/net/lib.sh
 . "${0%/*}/lib.sh"
 network
@@ -12,9 +12,6 @@ network
 ip -n "$server" neigh add 10.88.0.77 lladdr $client_mac dev server0
 ip -n "$server" neigh add fd88::77 lladdr $client_mac dev server0
 start_saker
-# Had it been so before, the responder would have refused to start.
-ip -n "$server" link set server0 mtu 3000
-ip -n "$client" link set client0 mtu 3000
 
 in_c "$here/clients/odd.py" client0 $client_mac $server_mac $server4 $server6 $port \
 	nsenter -t "$holder" -m -n -- "$build/saker-stat" -i server0 --json > "$dir/odd" 2>&1
@@ -22,5 +19,18 @@ status=$?
 adopt < "$dir/odd"
 is 'all cases ran' $status 0
 is 'the kernel had no connection' "$(counter sock_accepted)" 0
+
+over() { # COUNTER: does a new connection come that way?
+	over_before=$(counter "$1")
+	[ "$(hash_of "$url/compute?n=2")" = 0x1076963a ] && [ "$(counter "$1")" -gt "$over_before" ]
+}
+# Had it been so before, the responder would have refused to start.
+ip -n "$client" link set client0 mtu 3000
+ip -n "$server" link set server0 mtu 3000
+ok 'a frame longer than a chunk is possible: the socket rung serves' soon 3 over sock_accepted
+ok 'and it is said' grep -q 'MTU.*3000' "$dir/log"
+ip -n "$server" link set server0 mtu 1500
+ip -n "$client" link set client0 mtu 1500
+ok 'it is not any more: frames again' soon 3 over tcp_opened
 stop_saker
 finish

@@ -69,10 +69,6 @@ def atomic_fragment(raw, segment):
     return [raw.packet(fragment6(0, 0) + segment, following=44)]
 
 
-def long_frame(raw, _):
-    return [raw.packet(raw.segment(ACK | PSH, b"x" * 2500))]
-
-
 CASES = [
     ("IPv4 options", False, options, {"xdp_drop_options": 1}),
     ("IPv4 fragments", False, fragments, {"xdp_drop_fragment": 1, "xdp_pass_fragment": 1}),
@@ -82,8 +78,6 @@ CASES = [
     ("IPv6 destination options", True, extension(60), {"xdp_drop_options": 1}),
     ("IPv6 fragments", True, fragments6, {"xdp_drop_fragment": 1, "xdp_pass_fragment": 1}),
     ("IPv6, one fragment that is all", True, atomic_fragment, {"xdp_drop_options": 1}),
-    ("IPv4, a frame longer than a chunk", False, long_frame, {"rx_dropped": 1}),
-    ("IPv6, a frame longer than a chunk", True, long_frame, {"rx_dropped": 1}),
 ]
 
 
