@@ -85,7 +85,8 @@ names() { # FILE: the names in it, each once, in their order
 	*metrics.txt) grep -o '^saker_[a-z_]*\|[{,][a-z]*="' "$1" ;;
 	*trace.txt) grep -o 'steer\|parse\|wait\|compute\|reply\|total\|Follow: tcp,ascii\|HTTP/1.1 200 OK' "$1" | sort ;;
 	*hgrm.txt) grep -o '[A-Z][A-Za-z/()1-]* ' "$1" ;;
-	*.svg) sed -n 's/.*>\([^<]*\)<.text>/\1/p' "$1" | grep -o '^\(stage\|per second\|p[0-9.]*\|max\|[0-9]*[num]*s\|drops and refusals\|since start\|[a-z_]*\)$' ;;
+	# a wide number stands right behind its name
+	*.svg) sed -n 's/.*>\([^<]*\)<.text>/\1/p' "$1" | sed 's/^\([a-z_]*\) [0-9.]*$/\1/' | grep -o '^\(stage\|per second\|p[0-9.]*\|max\|[0-9]*[num]*s\|drops and refusals\|since start\|[a-z_]*\)$' ;;
 	*) grep -o '"[a-z_0-9]*":' "$1" ;;
 	esac | awk '!seen[$0]++'
 }
