@@ -315,7 +315,7 @@ least 'there were answers' "$(jq -s 'map(.right) | add' "$dir/counts")" $((secon
 is 'no trouble left a trace' "$(sort "$dir/complaints" | uniq -c)" ''
 least 'memory did not grow' $((early + grow_kb)) "$kb"
 is 'no word but those that the troubles explain' "$(grep -v -E \
-	'^saker: (ready|server0: CPU [0-9]+ is not isolated|server0: (stopping|the worker|a new worker serves|there is no worker|nothing was sent for|frames are sent again|carrier|link))' \
+	'^saker: (ready|server0: CPU [0-9]+ is not isolated|server0: (stopping|the worker|a new worker serves|there is no worker|the stand-in|the link is|upgrade: |upgraded: |rx-vlan-offload was|queue [0-9]+: |the bypass serves again|the socket rung serves))' \
 	"$dir/said" | sort | uniq -c)" ''
 ok 'nothing is left on the interface' no_xdp_program
 finish
