@@ -37,13 +37,13 @@ static void give(struct starter *st, int error)
 {
 	if (st->worker.pid && !error)
 		error = kin_give(st);
-	if (error)
+	if (error) {
 		rungs_close(&st->rungs);
-	starter_publish(st);
-	if (error)
 		link_retry(st);
-	else
+	} else {
 		st->link_again_ns = st->link_pause_ms = 0;
+	}
+	starter_publish(st);
 	say(st->conf, "%s: %s", error ? "the socket rung serves" : "the bypass serves again",
 	    st->text);
 	starter_check_guard(st);
@@ -113,10 +113,12 @@ static void cure(struct starter *st, const struct netev_event *e)
 	case CURE_steer:
 		memcpy(st->nic.mac, e->mac, sizeof st->nic.mac);
 		steer_renew(&st->steer, st->conf, st->nic.mac);
+		netev_attached(&st->netev, cpu_now_ns());
 		break;
 	case CURE_sockets:
 		take_back(st);
 		steer_detach(&st->steer);
+		netev_attached(&st->netev, cpu_now_ns());
 		starter_publish(st);
 		starter_check_guard(st);
 		break;
@@ -124,7 +126,6 @@ static void cure(struct starter *st, const struct netev_event *e)
 		open_anew(st);
 		break;
 	}
-	netev_attached(&st->netev, cpu_now_ns());
 }
 
 /* What only we can see, for the I/O threads' watch. */
@@ -160,7 +161,6 @@ static void help(struct starter *st, unsigned asked)
 		       *text ? "; " : "", text);
 		take_back(st);
 		give(st, rungs_lower(&st->rungs));
-		netev_attached(&st->netev, cpu_now_ns());
 		break;
 	default:
 		break;

@@ -72,6 +72,7 @@ ip -n "$server" link set server0 address $server_mac
 ok 'and back: over frames' soon 5 over_frames
 
 in_s bpftool link detach id "$(in_s bpftool -j link show | jq '.[] | select(.type == "xdp") | .id')" > "$dir/out" 2>&1
+ip -n "$server" link set server0 mtu 1499 # in the same look: neither hides the other
 ok 'the program was taken off: it is said' soon 3 said 'is no longer what the interface has'
 ok 'the socket rung answers' soon 5 answers
 is 'the mode says so' "$(mode rung)" socket
