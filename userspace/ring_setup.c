@@ -331,12 +331,7 @@ int ring_adopt(struct ring *r, const struct ring_gift *gift, const struct ring_s
 {
 	int error;
 
-	memset(r, 0, sizeof *r);
-	r->queue = gift->queue;
-	r->zero_copy = gift->zero_copy;
-	r->sends = gift->tx;
-	r->fd = gift->fd;
-	r->umem_fd = gift->umem_fd;
+	ring_hold(r, gift);
 	error = memcmp(&gift->shape, &our_shape, sizeof our_shape) ? -EINVAL : map_umem(r);
 	if (!error)
 		error = map_rings(r, gift->tx);

@@ -3,9 +3,6 @@
 #include "rungs.h"
 #include "say.h"
 
-/* Ethernet header and one tag */
-enum { MTU_MOST = FRAME_ROOM - 18, MTU_LEAST = 576 /* RFC 791: what every host takes */ };
-
 int rungs_check(const struct conf *conf, const struct nic *nic)
 {
 	const char *ifname = conf->ifname;
@@ -13,16 +10,16 @@ int rungs_check(const struct conf *conf, const struct nic *nic)
 	if (!nic->up)
 		return refuse(conf, -ENETDOWN, "the interface is down: ip link set dev %s up",
 			      ifname);
-	if (nic->mtu > MTU_MOST)
+	if (nic->mtu > NIC_MTU_MAX)
 		return refuse(conf, -EMSGSIZE,
 			      "MTU %u is above %d, a frame would not fit its chunk: "
 			      "ip link set dev %s mtu 1500",
-			      nic->mtu, MTU_MOST, ifname);
-	if (nic->mtu < MTU_LEAST)
+			      nic->mtu, NIC_MTU_MAX, ifname);
+	if (nic->mtu < NIC_MTU_MIN)
 		return refuse(conf, -EMSGSIZE,
 			      "MTU %u is below %d, an answer would go in crumbs: "
 			      "ip link set dev %s mtu 1500",
-			      nic->mtu, MTU_LEAST, ifname);
+			      nic->mtu, NIC_MTU_MIN, ifname);
 	if (nic->rx_queues > QUEUES_MAX)
 		return refuse(conf, -E2BIG,
 			      "%u RX queues, sockets for %d: ethtool -L %s combined %d",
@@ -68,15 +65,6 @@ static int open_ring(struct rungs *r, unsigned queue, bool tx)
 	return steer_socket(r->steer, queue, ring->fd);
 }
 
-unsigned rungs_first(unsigned queues, unsigned threads, unsigned t)
-{
-	unsigned before = 0;
-
-	for (unsigned u = 0; u < t; u++)
-		before += (queues - u + threads - 1) / threads;
-	return before;
-}
-
 /* A socket for each RX queue. */
 static int open_rings(struct rungs *r)
 {
@@ -96,9 +84,10 @@ static int prove_send(struct rungs *r)
 	size_t len = nic_probe(r->nic, frame);
 	int error = 0;
 
-	for (unsigned t = 0; t < threads && !error; t++)
-		error = ring_test_send(&r->ring[rungs_first(r->rings, threads, t)], frame, len,
-				       TEST_SEND_MS);
+	for (unsigned t = 0, first = 0; t < threads && !error; t++) {
+		error = ring_test_send(&r->ring[first], frame, len, TEST_SEND_MS);
+		first += ring_share(r->rings, threads, t);
+	}
 	if (error)
 		say(r->conf, "a test frame was not sent within %d ms", TEST_SEND_MS);
 	return error;

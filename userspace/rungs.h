@@ -49,7 +49,4 @@ bool rungs_may_fall_back(const struct conf *conf, bool maps, int error);
 
 void rungs_close(struct rungs *r);
 
-/* So many of them are thread t's, from rings_first on. */
-unsigned rungs_first(unsigned queues, unsigned threads, unsigned t);
-
 #endif

@@ -295,9 +295,7 @@ int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const c
 		struct bypass *b = &one->bypass[++one->given & 1];
 
 		b->ring = ring + first;
-		b->rings = 0;
-		for (unsigned q = t; q < rings; q += th->count)
-			b->rings++;
+		b->rings = ring_share(rings, th->count, t);
 		first += b->rings;
 		b->text = text;
 		iothread_give(&one->io, b);
