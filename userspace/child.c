@@ -49,7 +49,7 @@ static void note(struct child *c, const struct talk *told)
 {
 	switch (told->word) {
 	case TALK_up:
-		c->up = true;
+		c->up = 1;
 		break;
 	case TALK_taken:
 		c->taken++;
@@ -90,25 +90,25 @@ int child_hear(struct child *c)
 	return error == -EAGAIN ? 0 : error;
 }
 
-/* Until it has told `taken` times that it took something. */
-static int await_taken(struct child *c, unsigned taken)
-{
-	uint64_t end_ns = cpu_now_ns() + ANSWER_MS * (uint64_t)NS_PER_MS;
-	int error = 0;
-
-	while (c->taken < taken && !error)
-		error = cpu_now_ns() < end_ns ? hear(c, ANSWER_MS) : -ETIMEDOUT;
-	return error == -EAGAIN ? -ETIMEDOUT : error;
-}
-
-int child_await_up(struct child *c, unsigned ms)
+/* Until it has told something so many times, which is counted in *told. */
+static int await(struct child *c, const unsigned *told, unsigned times, unsigned ms)
 {
 	uint64_t end_ns = cpu_now_ns() + ms * (uint64_t)NS_PER_MS;
 	int error = 0;
 
-	while (!c->up && !error)
+	while (*told < times && !error)
 		error = cpu_now_ns() < end_ns ? hear(c, (int)ms) : -ETIMEDOUT;
 	return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+int child_await_up(struct child *c)
+{
+	return await(c, &c->up, 1, CHILD_UP_MS);
+}
+
+static int await_taken(struct child *c)
+{
+	return await(c, &c->taken, c->taken + 1, ANSWER_MS);
 }
 
 /* --- what it is told ------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ int child_give_maps(struct child *c, const struct blocks_size *size, const int f
 	memcpy(t.bytes, size, sizeof *size);
 	memcpy(t.fd, fd, BLOCKS * sizeof *fd);
 	error = talk_say(c->talk_fd, &t);
-	return error ? error : await_taken(c, c->taken + 1);
+	return error ? error : await_taken(c);
 }
 _Static_assert((int)BLOCKS <= (int)TALK_FDS, "they fit");
 
@@ -140,7 +140,7 @@ int child_give_rings(struct child *c, const struct rungs *r, bool resume, const 
 		t.fd[t.fds++] = r->ring[i].umem_fd;
 	}
 	error = talk_say(c->talk_fd, &t);
-	return error ? error : await_taken(c, c->taken + 1);
+	return error ? error : await_taken(c);
 }
 
 /* --- from one to the other ------------------------------------------------------------------ */
@@ -191,7 +191,7 @@ int child_inherit(struct child *heir, struct child *old, int handover_fd, bool *
 	if (!error)
 		error = say_fd(heir, TALK_heir, handover_fd);
 	if (!error)
-		error = await_taken(heir, heir->taken + 1);
+		error = await_taken(heir);
 	if (!error)
 		error = pass_socks(heir, old);
 	return error;
@@ -229,23 +229,30 @@ bool child_gone(struct child *c, int *status)
 	return true;
 }
 
-int child_end(struct child *c, unsigned ms)
+int child_reap(pid_t pid, unsigned ms)
 {
 	struct timespec pause = { .tv_nsec = NS_PER_MS };
 	uint64_t end_ns = cpu_now_ns() + ms * (uint64_t)NS_PER_MS;
-	pid_t pid = c->pid;
 	int status = 0;
 
-	if (!pid)
-		return 0;
-	close(c->talk_fd);
-	c->talk_fd = -1;
-	while (!child_gone(c, &status)) {
+	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (cpu_now_ns() > end_ns)
 			kill(pid, SIGKILL);
 		nanosleep(&pause, NULL);
 	}
 	return status;
+}
+
+int child_end(struct child *c, unsigned ms)
+{
+	pid_t pid = c->pid;
+
+	if (!pid)
+		return 0;
+	close(c->talk_fd);
+	c->talk_fd = -1;
+	c->pid = 0;
+	return child_reap(pid, ms);
 }
 
 const char *child_status_text(char text[CHILD_TEXT], int status)

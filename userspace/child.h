@@ -20,8 +20,8 @@ struct child {
 	pid_t pid; /* 0: there is none */
 	int talk_fd;
 	uint64_t born_ns;
-	bool up, drained, draining, stopping;
-	unsigned taken; /* times that it told so */
+	bool drained, draining;
+	unsigned up, taken; /* times that it told so */
 	unsigned asked; /* what it wants done (watch.h); 0: nothing */
 };
 
@@ -31,7 +31,7 @@ int child_start(struct child *c, struct server_want *want, void (*leave)(void *)
 /* Read what it has told; -EPIPE: it is going. */
 int child_hear(struct child *c);
 
-int child_await_up(struct child *c, unsigned ms);
+int child_await_up(struct child *c);
 /* Maps, then rings as often as there are others; r NULL or without rings: none. They
  * wait until it has taken them. resume: the rings are in use, by a worker that departed. */
 int child_give_maps(struct child *c, const struct blocks_size *size, const int fd[BLOCKS]);
@@ -48,6 +48,9 @@ void child_drain(struct child *c);
 /* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped; what
  * waitpid said of it, 0 if there was none. */
 int child_end(struct child *c, unsigned ms);
+
+/* Wait for the end of a process of ours; killed after ms. What waitpid said of it. */
+int child_reap(pid_t pid, unsigned ms);
 
 /* Has it exited? Then it is reaped, and *status is what waitpid says. */
 bool child_gone(struct child *c, int *status);

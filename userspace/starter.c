@@ -109,9 +109,6 @@ static int start_bypass(struct starter *st)
 			say(st->conf, "no maps: saker-stat and bpftool have nothing to show");
 		return 0;
 	}
-	st->rungs.conf = st->conf;
-	st->rungs.nic = &st->nic;
-	st->rungs.steer = &st->steer;
 	error = rungs_check(st->conf, &st->nic);
 	if (error)
 		return error;
@@ -316,7 +313,7 @@ static int start(struct starter *st, uint64_t exec_ns)
 	if (!error)
 		error = start_bypass(st);
 	if (!error)
-		error = child_await_up(&st->worker, CHILD_UP_MS);
+		error = child_await_up(&st->worker);
 	if (!error)
 		error = kin_engage(st);
 	if (error)
@@ -367,6 +364,9 @@ int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns)
 		.gid = conf->user.gid,
 		.keep_user = conf->user.keep,
 	};
+	st.rungs.conf = conf;
+	st.rungs.nic = &st.nic;
+	st.rungs.steer = &st.steer;
 	st.worker.talk_fd = st.stand_in.talk_fd = st.signal_fd = st.idle_fd = -1;
 	return run(&st, exec_ns);
 }

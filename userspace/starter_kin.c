@@ -210,7 +210,7 @@ static void restart_worker(struct starter *st)
 	if (!error)
 		open_bypass(st);
 	if (!error)
-		error = child_await_up(&st->worker, CHILD_UP_MS);
+		error = child_await_up(&st->worker);
 	if (!error)
 		error = kin_engage(st);
 	if (!error) {

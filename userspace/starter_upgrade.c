@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "cpu.h"
 #include "guard.h"
@@ -75,7 +74,7 @@ static struct child child_of(const struct kin *k)
 			       .talk_fd = k->talk_fd,
 			       .born_ns = k->born_ns,
 			       .draining = k->draining,
-			       .up = true };
+			       .up = 1 };
 }
 
 /* What the settings of this process say of it. */
@@ -182,10 +181,8 @@ static void name_record(int fd, bool question)
 /* Would it take over? It says on stderr why not. */
 static bool ask(const struct starter *st, const char *path, int record_fd)
 {
-	struct timespec pause = { .tv_nsec = NS_PER_MS };
-	uint64_t end_ns = cpu_now_ns() + QUESTION_MS * (uint64_t)NS_PER_MS;
-	int status = -1;
 	pid_t pid = fork();
+	int status;
 
 	if (pid == 0) {
 		name_record(record_fd, true);
@@ -194,12 +191,10 @@ static bool ask(const struct starter *st, const char *path, int record_fd)
 		fprintf(stderr, "saker: %s: %s\n", path, strerror(errno));
 		_exit(1);
 	}
-	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
-		if (cpu_now_ns() > end_ns)
-			kill(pid, SIGKILL);
-		nanosleep(&pause, NULL);
-	}
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == UPGRADE_YES;
+	if (pid < 0)
+		return false;
+	status = child_reap(pid, QUESTION_MS);
+	return WIFEXITED(status) && WEXITSTATUS(status) == UPGRADE_YES;
 }
 
 void upgrade_start(struct starter *st)
@@ -282,9 +277,6 @@ static int take_over(struct starter *st, const struct record *r)
 	st->stand_in = child_of(&r->stand_in);
 	snprintf(st->mode.program, sizeof st->mode.program, "%.*s",
 		 (int)sizeof st->mode.program - 1, VERSION);
-	st->rungs.conf = st->conf;
-	st->rungs.nic = &st->nic;
-	st->rungs.steer = &st->steer;
 	st->rungs.rung = (enum abi_rung)r->rung;
 	st->rungs.copy = (enum abi_copy)r->copy;
 	for (; st->rungs.rings < r->rings; st->rungs.rings++)
@@ -304,7 +296,7 @@ static int make_heir(struct starter *st, struct child *heir)
 	int error = kin_start(st, heir, SERVER_HEIR);
 
 	if (!error)
-		error = child_await_up(heir, CHILD_UP_MS);
+		error = child_await_up(heir);
 	if (!error && st->maps)
 		error = child_give_maps(heir, &st->steer.b.size, st->steer.map_fd);
 	return error;
