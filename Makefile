@@ -73,7 +73,7 @@ PURE := buf spsc siphash cache wheel image watch \
         session jobs answer note worker worker_image frames describe conns \
         metrics accesslog trace
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup icmp listener sock blocks steer flows ktcp settings rungs \
+EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings rungs \
         nic cpu conf conf_values say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread threads jail server child books notify \

@@ -4,77 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_link.h>
-#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include "attached.h"
 #include "guard.h"
+#include "say.h"
 #include "steer.h"
-#include "stats.h"
 #include "steer.skel.h"
 
-static const char *const map_names[] = { "config",       "live",    "mode",     "counters",
-					 "stages",       "lanes",   "gauges",   "rings",
-					 "conns",        "summary", "trace",    "xsks_map",
-					 "icmp_ring",    "limits",  "access",   "sources",
-					 "source_conns", "flows",   "syn_hints" };
-
-static int refuse(const struct steer *s, int error, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int refuse(const struct steer *s, int error, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	fprintf(stderr, "saker: %s: %s\n", s->ifname, text);
-	return error;
-}
-
 /* --- who is there already --------------------------------------------------- */
-
-/* The name of a process, "" when there is none. */
-static void process_name(char name[32], const char *path)
-{
-	FILE *file = fopen(path, "re");
-	if (!file || !fgets(name, 32, file))
-		name[0] = '\0';
-	if (file)
-		fclose(file);
-}
-
-/* The responder whose maps are pinned there, 0 when it does not run. A crashed
- * one's number may have gone to somebody else: then the names differ. */
-static unsigned pinned_pid(const char *dir)
-{
-	char path[CONF_PATH + 16], theirs[32], ours[32];
-	struct mode mode = { .pid = 0 };
-	struct bpf_map_info info = { .type = 0 };
-	__u32 key = 0, size = sizeof info;
-
-	snprintf(path, sizeof path, "%s/mode", dir);
-	int fd = bpf_obj_get(path);
-	if (fd < 0)
-		return 0;
-	bool known = !bpf_obj_get_info_by_fd(fd, &info, &size) && info.value_size == sizeof mode &&
-		     !bpf_map_lookup_elem(fd, &key, &mode) && mode.version == ABI_VERSION;
-	close(fd);
-	if (!known || mode.pid == 0 || mode.pid == (unsigned)getpid())
-		return 0;
-
-	snprintf(path, sizeof path, "/proc/%u/comm", mode.pid);
-	process_name(theirs, path);
-	process_name(ours, "/proc/self/comm");
-	return ours[0] && !strcmp(ours, theirs) ? mode.pid : 0;
-}
 
 static int refuse_program(const struct steer *s, const struct attached *a)
 {
@@ -82,19 +24,19 @@ static int refuse_program(const struct steer *s, const struct attached *a)
 	if (a->link_id)
 		snprintf(cure, sizeof cure, "bpftool link detach id %u", a->link_id);
 	else
-		snprintf(cure, sizeof cure, "ip link set dev %s %s off", s->ifname, a->word);
+		snprintf(cure, sizeof cure, "ip link set dev %s %s off", s->conf->ifname, a->word);
 
 	if (!strcmp(a->name, ATTACHED_OURS))
-		return refuse(s, -EBUSY,
+		return refuse(s->conf, -EBUSY,
 			      "another saker steers this interface (program id %u): "
 			      "stop it, or `saker-ctl -i %s detach`",
-			      a->prog_id, s->ifname);
+			      a->prog_id, s->conf->ifname);
 	if (!strcmp(a->name, ATTACHED_DISPATCHER))
-		return refuse(s, -EBUSY,
+		return refuse(s->conf, -EBUSY,
 			      "libxdp's dispatcher (%s, program id %u) is attached: "
 			      "`xdp-loader unload %s --all`",
-			      a->name, a->prog_id, s->ifname);
-	return refuse(s, -EBUSY, "another XDP program (%s, id %u) is attached: `%s`",
+			      a->name, a->prog_id, s->conf->ifname);
+	return refuse(s->conf, -EBUSY, "another XDP program (%s, id %u) is attached: `%s`",
 		      a->name[0] ? a->name : "no name", a->prog_id, cure);
 }
 
@@ -103,155 +45,16 @@ static int refuse_program(const struct steer *s, const struct attached *a)
 static int check_alone(const struct steer *s)
 {
 	struct attached there;
-	unsigned pid = pinned_pid(s->pin_dir);
+	unsigned pid = pins_owner(&s->pins);
 	if (pid)
-		return refuse(s, -EBUSY, "another saker runs here: stop process %u first", pid);
+		return refuse(s->conf, -EBUSY, "another saker runs here: stop process %u first",
+			      pid);
 
 	int error = attached_ask(&there, s->ifindex);
 	if (error)
-		return refuse(s, error, "cannot ask for its XDP program: %s", strerror(-error));
+		return refuse(s->conf, error, "cannot ask for its XDP program: %s",
+			      strerror(-error));
 	return there.prog_id ? refuse_program(s, &there) : 0;
-}
-
-/* --- pins --------------------------------------------------------------------- */
-
-/* The part of the path that exists must be in a BPF file system. Remember how
- * much of it was there, so that no more is removed at the end. */
-static int check_bpffs(struct steer *s)
-{
-	char path[CONF_PATH];
-	struct statfs fs;
-	memcpy(path, s->pin_dir, sizeof path);
-	while (statfs(path, &fs)) {
-		char *slash = strrchr(path, '/');
-		if (errno != ENOENT || !slash || slash == path)
-			return refuse(s, -errno, "%s: %s", path, strerror(errno));
-		*slash = '\0';
-	}
-	s->pin_keep = strlen(path);
-	if (fs.f_type != BPF_FS_MAGIC)
-		return refuse(s, -ENODEV,
-			      "%s is no BPF file system: "
-			      "`mount -t bpf bpf " STATS_BPFFS "`",
-			      path);
-	return 0;
-}
-
-static void unpin(struct steer *s)
-{
-	char path[CONF_PATH + 16];
-	for (size_t i = 0; i < array_size(map_names); i++) {
-		snprintf(path, sizeof path, "%s/%s", s->pin_dir, map_names[i]);
-		unlink(path);
-	}
-	/* The last directory is ours in any case, a crashed one may have made it;
-	 * so is saker/, unless another interface has pins in it. */
-	memcpy(path, s->pin_dir, sizeof s->pin_dir);
-	while (!rmdir(path)) {
-		char *slash = strrchr(path, '/');
-		if (!slash)
-			break;
-		*slash = '\0';
-		if (strlen(path) <= s->pin_keep && strcmp(path, STATS_ROOT))
-			break;
-	}
-}
-
-static int make_dirs(const struct steer *s)
-{
-	char path[CONF_PATH];
-	memcpy(path, s->pin_dir, sizeof path);
-	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-		if (slash)
-			*slash = '\0';
-		if (mkdir(path, 0755) && errno != EEXIST)
-			return -errno;
-		if (!slash)
-			return 0;
-		*slash = '/';
-	}
-}
-
-static int pin(struct steer *s, const struct bpf_object *object)
-{
-	char path[CONF_PATH + 16];
-	unpin(s); /* of a crashed responder; check_alone says that it is gone */
-	int error = make_dirs(s);
-	for (int tries = 0; error == -ENOENT && tries < 3; tries++)
-		error = make_dirs(s); /* another saker just removed an empty saker/ */
-	if (error)
-		return refuse(s, error, "mkdir %s: %s", s->pin_dir, strerror(-error));
-	for (size_t i = 0; !error && i < array_size(map_names); i++) {
-		snprintf(path, sizeof path, "%s/%s", s->pin_dir, map_names[i]);
-		int fd = bpf_object__find_map_fd_by_name(object, map_names[i]);
-		if (bpf_obj_pin(fd, path))
-			error = refuse(s, -errno, "pin %s: %s", path, strerror(errno));
-	}
-	if (error)
-		unpin(s);
-	return error;
-}
-
-/* So that the group can come to the pins: it must be able to pass each directory. */
-static void check_way(const struct steer *s, const struct conf *conf)
-{
-	char path[CONF_PATH];
-	struct stat dir;
-	memcpy(path, s->pin_dir, sizeof path);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		unsigned pass = S_IXOTH;
-		if (!stat(path, &dir) && dir.st_gid == conf->stat_gid)
-			pass = S_IXGRP;
-		if (!stat(path, &dir) && !(dir.st_mode & pass))
-			refuse(s, 0, "--stat-group=%s: the group cannot pass %s: `chmod %s+x %s`",
-			       conf->stat_group, path, pass == S_IXOTH ? "o" : "g", path);
-		*slash = '/';
-	}
-}
-
-static int let_group(const char *path, mode_t mode, const struct conf *conf)
-{
-	return chown(path, (uid_t)-1, conf->stat_gid) || chmod(path, mode) ? -errno : 0;
-}
-
-/* What saker-stat reads, and no more: of the others one holds what only the I/O thread
- * may take. Who cannot be let in is no reason not to serve. */
-static void let_read(const struct steer *s, const struct conf *conf)
-{
-	static const char *const names[] = { "config",  "live",        "mode",   "counters",
-					     "stages",  "lanes",       "gauges", "rings",
-					     "conns",   "summary",     "limits", "access",
-					     "sources", "source_conns" };
-	char path[CONF_PATH + 16];
-	int error = let_group(s->pin_dir, 0750, conf);
-	for (size_t i = 0; !error && i < array_size(names); i++) {
-		snprintf(path, sizeof path, "%s/%s", s->pin_dir, names[i]);
-		error = let_group(path, 0640, conf);
-	}
-	if (error)
-		refuse(s, error,
-		       "--stat-group=%s: %s: it takes CAP_CHOWN, or a process in that group "
-		       "(systemd: SupplementaryGroups=)",
-		       conf->stat_group, strerror(-error));
-	else
-		check_way(s, conf);
-}
-
-static int choose_dir(struct steer *s, const struct conf *conf)
-{
-	int error = 0;
-	if (conf->pin_dir[0])
-		memcpy(s->pin_dir, conf->pin_dir, sizeof s->pin_dir);
-	else
-		error = stats_pin_dir(s->pin_dir, sizeof s->pin_dir, conf->ifname);
-	if (error)
-		return refuse(s, error, "no name for its directory of pins: %s", strerror(-error));
-	for (size_t end = strlen(s->pin_dir); end > 1 && s->pin_dir[end - 1] == '/'; end--)
-		s->pin_dir[end - 1] = '\0';
-	if (s->pin_dir[0] != '/')
-		return refuse(s, -EINVAL, "--pin-dir %s: give an absolute path", s->pin_dir);
-	return check_bpffs(s);
 }
 
 /* --- load ----------------------------------------------------------------------- */
@@ -267,16 +70,16 @@ static int refuse_load(const struct steer *s, int error)
 {
 	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0 && errno == EAFNOSUPPORT)
-		return refuse(s, -EAFNOSUPPORT,
+		return refuse(s->conf, -EAFNOSUPPORT,
 			      "this kernel has no AF_XDP: it needs CONFIG_XDP_SOCKETS=y");
 	if (fd >= 0)
 		close(fd);
 	if (error == -EPERM || error == -EACCES)
-		return refuse(s, -EPERM,
+		return refuse(s->conf, -EPERM,
 			      "may not load BPF: run as root, or give CAP_BPF, CAP_PERFMON, "
 			      "CAP_NET_ADMIN "
 			      "and CAP_NET_RAW");
-	return refuse(s, error,
+	return refuse(s->conf, error,
 		      "the XDP program does not load: %s "
 		      "(it needs Linux 5.18): SAKER_BPF_LOG=1 shows the kernel's reason",
 		      strerror(-error));
@@ -336,7 +139,7 @@ static int load(struct steer *s, struct steer_bpf *skel, const struct conf *conf
 	__u32 key = 0;
 	int cpus = libbpf_num_possible_cpus();
 	if (cpus < 1 || cpus > ABI_CPUS_MAX)
-		return refuse(s, -E2BIG,
+		return refuse(s->conf, -E2BIG,
 			      "%d possible CPUs: this build counts for 1 to %d "
 			      "(possible_cpus= at boot)",
 			      cpus, ABI_CPUS_MAX);
@@ -392,17 +195,17 @@ static int keep_maps(struct steer *s, const struct steer_bpf *skel, const struct
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		s->map_fd[i] = keep_fd(bpf_map__fd(maps[i]));
 		if (s->map_fd[i] < 0)
-			return refuse(s, -errno, "no more descriptors: %s", strerror(errno));
+			return refuse(s->conf, -errno, "no more descriptors: %s", strerror(errno));
 	}
 	int error = blocks_map(&s->b, size, s->map_fd);
-	return error ? refuse(s, error, "cannot map its counters: %s", strerror(-error)) : 0;
+	return error ? refuse(s->conf, error, "cannot map its counters: %s", strerror(-error)) : 0;
 }
 
 /* --- open to close ------------------------------------------------------------------ */
 
 static void blank(struct steer *s, const struct conf *conf, const struct ktcp *kernel)
 {
-	*s = (struct steer){ .ifname = conf->ifname,
+	*s = (struct steer){ .conf = conf,
 			     .ifindex = conf->ifindex,
 			     .kernel = *kernel,
 			     .prog_fd = -1,
@@ -419,7 +222,7 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6],
 {
 	struct blocks_size size;
 	blank(s, conf, kernel);
-	int error = choose_dir(s, conf);
+	int error = pins_choose(&s->pins, conf);
 	if (!error)
 		error = check_alone(s);
 	if (error)
@@ -436,14 +239,14 @@ int steer_open(struct steer *s, const struct conf *conf, const uint8_t mac[6],
 	s->prog_fd = keep_fd(bpf_program__fd(skel->progs.saker_steer));
 	s->xsks_fd = keep_fd(bpf_map__fd(skel->maps.xsks_map));
 	if (s->prog_fd < 0 || s->xsks_fd < 0) {
-		error = refuse(s, -errno, "no more descriptors: %s", strerror(errno));
+		error = refuse(s->conf, -errno, "no more descriptors: %s", strerror(errno));
 		goto let_go;
 	}
-	error = pin(s, skel->obj);
+	error = pins_put(&s->pins, skel->obj);
 	if (error)
 		goto let_go;
 	if (conf->stat_group[0])
-		let_read(s, conf);
+		pins_let_read(&s->pins);
 	steer_bpf__destroy(skel);
 	return 0;
 
@@ -460,18 +263,10 @@ struct steer_legacy steer_bequeath(const struct steer *s)
 	struct steer_legacy to = {
 		.size = s->b.size,
 		.link_fd = s->link_fd,
-		.pin_keep = (uint32_t)s->pin_keep,
+		.pin_keep = (uint32_t)s->pins.keep,
 	};
-	memcpy(to.pin_dir, s->pin_dir, sizeof to.pin_dir);
+	memcpy(to.pin_dir, s->pins.dir, sizeof to.pin_dir);
 	return to;
-}
-
-static int pinned(const struct steer *s, const char *name)
-{
-	char path[CONF_PATH + 16];
-	snprintf(path, sizeof path, "%s/%s", s->pin_dir, name);
-	int fd = bpf_obj_get(path);
-	return fd < 0 ? refuse(s, -errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
 int steer_inherit(struct steer *s, const struct conf *conf, const struct ktcp *kernel,
@@ -484,35 +279,36 @@ int steer_inherit(struct steer *s, const struct conf *conf, const struct ktcp *k
 	};
 	blank(s, conf, kernel);
 	s->link_fd = from->link_fd;
-	s->pin_keep = from->pin_keep;
-	memcpy(s->pin_dir, from->pin_dir, sizeof s->pin_dir);
+	s->pins = (struct pins){ .conf = conf, .keep = from->pin_keep };
+	memcpy(s->pins.dir, from->pin_dir, sizeof s->pins.dir);
 	for (unsigned i = 0; i < BLOCKS; i++) {
-		s->map_fd[i] = pinned(s, names[i]);
+		s->map_fd[i] = pins_get(&s->pins, names[i]);
 		if (s->map_fd[i] < 0)
 			return s->map_fd[i];
 	}
-	s->xsks_fd = pinned(s, "xsks_map");
+	s->xsks_fd = pins_get(&s->pins, "xsks_map");
 	if (s->xsks_fd < 0)
 		return s->xsks_fd;
 	int error = blocks_map(&s->b, &from->size, s->map_fd);
-	return error ? refuse(s, error, "cannot map its counters: %s", strerror(-error)) : 0;
+	return error ? refuse(s->conf, error, "cannot map its counters: %s", strerror(-error)) : 0;
 }
 
 /* Each map of ours is the one that is pinned, if it is of the same shape. */
 static int reuse_maps(struct steer *s, struct steer_bpf *skel)
 {
-	for (size_t i = 0; i < array_size(map_names); i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, map_names[i]);
+	for (unsigned i = 0; i < PINS; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, pins_names[i]);
 		struct bpf_map_info info = { .type = 0 };
 		__u32 size = sizeof info;
-		int fd = pinned(s, map_names[i]);
+		int fd = pins_get(&s->pins, pins_names[i]);
 		if (fd < 0)
 			return fd;
 		int error = bpf_obj_get_info_by_fd(fd, &info, &size);
 		if (!error && (info.type != bpf_map__type(map) ||
 			       info.value_size != bpf_map__value_size(map)))
-			error = refuse(s, -EINVAL, "the map %s has another shape in this version",
-				       map_names[i]);
+			error = refuse(s->conf, -EINVAL,
+				       "the map %s has another shape in this version",
+				       pins_names[i]);
 		if (!error)
 			error = bpf_map__reuse_fd(map, fd);
 		close(fd);
@@ -536,7 +332,8 @@ int steer_renew(struct steer *s, const struct conf *conf, const uint8_t mac[6])
 		error = refuse_load(s, -errno);
 	if (!error && s->link_fd >= 0 &&
 	    bpf_link_update(s->link_fd, bpf_program__fd(skel->progs.saker_steer), NULL))
-		error = refuse(s, -errno, "the program cannot be replaced: %s", strerror(errno));
+		error = refuse(s->conf, -errno, "the program cannot be replaced: %s",
+			       strerror(errno));
 	if (!error)
 		error = bpf_map_update_elem(bpf_map__fd(skel->maps.config), &key, &config, 0);
 	if (!error) {
@@ -569,24 +366,24 @@ int steer_attach(struct steer *s, bool native)
 	switch (error) {
 	case -EBUSY:
 	case -EEXIST:
-		return refuse(s, -EBUSY,
+		return refuse(s->conf, -EBUSY,
 			      "attach %s: another XDP program came first: "
 			      "`ip -d link show dev %s`",
-			      word, s->ifname);
+			      word, s->conf->ifname);
 	case -EPERM:
-		return refuse(s, error, "attach %s: run as root or give CAP_NET_ADMIN", word);
+		return refuse(s->conf, error, "attach %s: run as root or give CAP_NET_ADMIN", word);
 	case -EOPNOTSUPP:
-		return refuse(s, error, "attach %s: the driver cannot: --io=%s", word,
+		return refuse(s->conf, error, "attach %s: the driver cannot: --io=%s", word,
 			      native ? "xdp-generic" : "socket");
 	case -EINVAL:
 	case -ERANGE:
 		return refuse(
-			s, error,
+			s->conf, error,
 			"attach %s: the driver refuses this MTU or offload: "
 			"`ip link set dev %s mtu 1500`, `ethtool -K %s lro off rx-gro-hw off`",
-			word, s->ifname, s->ifname);
+			word, s->conf->ifname, s->conf->ifname);
 	default:
-		return refuse(s, error, "attach %s: %s", word, strerror(-error));
+		return refuse(s->conf, error, "attach %s: %s", word, strerror(-error));
 	}
 }
 
@@ -596,11 +393,11 @@ int steer_socket(struct steer *s, unsigned queue, int xsk_fd)
 		return 0;
 	int error = -errno;
 	if (error == -E2BIG)
-		return refuse(s, error,
+		return refuse(s->conf, error,
 			      "queue %u: this build serves %d queues: "
 			      "`ethtool -L %s combined %d`",
-			      queue, QUEUES_MAX, s->ifname, QUEUES_MAX);
-	return refuse(s, error, "queue %u: socket not accepted by xsks_map: %s", queue,
+			      queue, QUEUES_MAX, s->conf->ifname, QUEUES_MAX);
+	return refuse(s->conf, error, "queue %u: socket not accepted by xsks_map: %s", queue,
 		      strerror(-error));
 }
 
@@ -627,7 +424,7 @@ void steer_detach(struct steer *s)
 
 void steer_leave(struct steer *s)
 {
-	if (!s->ifname)
+	if (!s->conf)
 		return; /* never opened */
 	int *const fds[] = { &s->link_fd, &s->xsks_fd, &s->prog_fd };
 	for (size_t i = 0; i < array_size(fds); i++) {
@@ -646,6 +443,6 @@ void steer_leave(struct steer *s)
 void steer_close(struct steer *s)
 {
 	steer_detach(s);
-	unpin(s);
+	pins_remove(&s->pins);
 	steer_leave(s);
 }

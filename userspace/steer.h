@@ -24,6 +24,7 @@
 #include "abi.h"
 #include "blocks.h"
 #include "conf.h"
+#include "pins.h"
 #include "ktcp.h"
 
 struct steer {
@@ -31,12 +32,11 @@ struct steer {
 	int map_fd[BLOCKS]; /* to hand over */
 
 	/* of steer.c */
-	const char *ifname;
+	const struct conf *conf; /* NULL: never opened */
 	unsigned ifindex;
 	struct ktcp kernel;            /* with --steer=path */
 	int prog_fd, xsks_fd, link_fd; /* -1: none */
-	char pin_dir[CONF_PATH];
-	size_t pin_keep; /* so many bytes of it were there before us */
+	struct pins pins;
 };
 
 /* Load and pin everything for the interface in *conf, which must stay. mac is
