@@ -9,7 +9,7 @@ network
 start_saker --drain-s=20
 
 is 'the settings lie in a page that nobody can write' \
-	"$(in_s python3 "$here/clients/sealed.py" "$(pgrep -P "$saker" -x saker-worker)" server0)" sealed
+	"$(in_s python3 "$here/clients/sealed.py" "$(worker)" server0)" sealed
 
 # Ten connections that never stop asking, and a job of about a second.
 spawn_c python3 "$here/clients/askers.py" "$server4" $port 10 > "$dir/askers"

@@ -382,3 +382,28 @@ ask() { # CURL_ARGUMENTS...: the answer's body
 hash_of() { # CURL_ARGUMENTS...: the hash alone
 	ask "$@" | jq -r .hash
 }
+
+# --- its processes -----------------------------------------------------------------------
+
+worker() { # the process that serves
+	pgrep -P "$saker" -x saker-worker
+}
+
+stand_in() { # that which answers while the worker does not
+	pgrep -P "$saker" -x saker-stand-in
+}
+
+no_stand_in() {
+	[ -z "$(stand_in)" ]
+}
+
+# Does a new connection come that way? tcp_opened: over AF_XDP; sock_accepted: by the kernel.
+comes() { # COUNTER
+	comes_before=$(counter "$1")
+	[ "$(hash_of --max-time 2 "$url/compute?n=2")" = 0x1076963a ] &&
+		[ "$(counter "$1")" -gt "$comes_before" ]
+}
+
+over_frames() {
+	comes tcp_opened
+}

@@ -15,21 +15,8 @@ spawn_s "$dir/saker" -i server0 -p $port --io-cpu=$server_cpu --stall-ms=200 2> 
 saker=$spawned
 soon 20 ready_or_gone
 
-worker() { # the process that serves
-	pgrep -P "$saker" -x saker-worker
-}
-stand_in() {
-	pgrep -P "$saker" -x saker-stand-in
-}
 has_stand_in() {
 	[ -n "$(stand_in)" ]
-}
-no_stand_in() {
-	[ -z "$(stand_in)" ]
-}
-over_frames() { # does a new connection come over AF_XDP?
-	over_before=$(counter tcp_opened)
-	[ "$(hash_of --max-time 2 "$url/compute?n=2")" = 0x1076963a ] && [ "$(counter tcp_opened)" -gt "$over_before" ]
 }
 answers() {
 	[ "$(hash_of --max-time 1 "$url/compute?n=2")" = 0x1076963a ]

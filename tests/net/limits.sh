@@ -174,9 +174,9 @@ held_off 'IPv6: a fourth' $other6 "$url6"
 echo end > "$dir/end1$other4" # its reader is there: it holds
 ok 'one has ended' soon 5 opens $other4 2
 served 'then one more is served' $other4 "$url"
-worker=$(pgrep -P "$saker" -x saker-worker)
-kill -9 "$worker"
-anew() { [ "$(pgrep -P "$saker" -x saker-worker)" != "$worker" ] && [ "$(from $other6 "$url6")" = 200 ]; }
+dies=$(worker)
+kill -9 "$dies"
+anew() { [ "$(worker)" != "$dies" ] && [ "$(from $other6 "$url6")" = 200 ]; }
 ok 'the worker dies: its connections are forgotten' soon 10 anew
 for one in "$dir/end2$other4" "$dir/end3$other6"; do echo end > "$one"; done
 ok 'limits set, all at once' ctl limits set conns=7 syns=100 frames=0

@@ -15,10 +15,6 @@ start_saker --stall-ms=300
 said() { # TEXT [TIMES]: so often in the log
 	[ "$(grep -c -- "$1" "$dir/log")" = "${2:-1}" ]
 }
-over_frames() {
-	over_before=$(counter tcp_opened)
-	[ "$(hash_of "$url/compute?n=2")" = 0x1076963a ] && [ "$(counter tcp_opened)" -gt "$over_before" ]
-}
 answers() {
 	[ "$(hash_of --max-time 2 "$url/compute?n=2")" = 0x1076963a ]
 }

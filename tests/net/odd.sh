@@ -20,17 +20,13 @@ adopt < "$dir/odd"
 is 'all cases ran' $status 0
 is 'the kernel had no connection' "$(counter sock_accepted)" 0
 
-over() { # COUNTER: does a new connection come that way?
-	over_before=$(counter "$1")
-	[ "$(hash_of "$url/compute?n=2")" = 0x1076963a ] && [ "$(counter "$1")" -gt "$over_before" ]
-}
 # Had it been so before, the responder would have refused to start.
 ip -n "$client" link set client0 mtu 3000
 ip -n "$server" link set server0 mtu 3000
-ok 'a frame longer than a chunk is possible: the socket rung serves' soon 3 over sock_accepted
+ok 'a frame longer than a chunk is possible: the socket rung serves' soon 3 comes sock_accepted
 ok 'and it is said' grep -q 'MTU.*3000' "$dir/log"
 ip -n "$server" link set server0 mtu 1500
 ip -n "$client" link set client0 mtu 1500
-ok 'it is not any more: frames again' soon 3 over tcp_opened
+ok 'it is not any more: frames again' soon 3 over_frames
 stop_saker
 finish

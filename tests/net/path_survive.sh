@@ -20,9 +20,6 @@ launch_copy() {
 	saker=$spawned
 	soon 20 ready_or_gone
 }
-worker() {
-	pgrep -P "$saker" -x saker-worker
-}
 over_frames() {
 	[ "$(who "$url/compute?n=2")" = '200 saker' ]
 }

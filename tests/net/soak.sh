@@ -214,10 +214,6 @@ trouble_crash() {
 	up
 }
 
-worker() {
-	pgrep -P "$saker" -x saker-worker
-}
-
 new_worker() {
 	[ -n "$(worker)" ] && [ "$(worker)" != "$before" ]
 }

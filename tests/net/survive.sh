@@ -8,19 +8,6 @@
 network
 start_saker --stall-ms=200
 
-worker() { # the process that serves
-	pgrep -P "$saker" -x saker-worker
-}
-stand_in() {
-	pgrep -P "$saker" -x saker-stand-in
-}
-no_stand_in() {
-	[ -z "$(stand_in)" ]
-}
-over_frames() { # does a new connection come over AF_XDP?
-	over_before=$(counter tcp_opened)
-	[ "$(hash_of "$url/compute?n=2")" = 0x1076963a ] && [ "$(counter tcp_opened)" -gt "$over_before" ]
-}
 ms_until_answered() { # SIGNAL PID: new connections one after the other
 	in_c python3 "$here/clients/until_answered.py" "$server4" $port "$1" "$2"
 }

@@ -51,7 +51,7 @@ traced() { # frames that were copied, or that should have been
 
 mapped() { # KiB of the maps that the worker has in its memory
 	awk '/bpf-map/ { on = 1 } on && /^Rss:/ { sum += $2; on = 0 } END { print sum }' \
-		"/proc/$(pgrep -P "$saker" -x saker-worker)/smaps"
+		"/proc/$(worker)/smaps"
 }
 
 start_saker
