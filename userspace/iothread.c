@@ -273,10 +273,10 @@ static void take_bypass(struct iothread *io)
 	else
 		take_maps(io, b);
 	worker_set_mode(io->worker, b->text);
-	for (unsigned i = 0; i < b->rings; i++)
+	for (unsigned i = 0; i < b->rings; i++) {
 		b->ring[i].stats = b->stats;
-	for (unsigned i = 0; i < b->rings; i++)
 		watch_init(&io->watch[i]);
+	}
 	atomic_store_explicit(&io->stuck, 0, memory_order_relaxed); /* E */
 	atomic_store_explicit(&io->tx_stuck, 0, memory_order_relaxed);
 	atomic_store_explicit(&io->asked, 0, memory_order_relaxed);
