@@ -238,6 +238,23 @@ static void beat(struct iothread *io, uint64_t now_ns)
 			 __ATOMIC_RELAXED);
 }
 
+/* What the counters have, less what they have of these very sockets, which an upgrade
+ * takes over from another process: the kernel goes on counting for them. */
+static struct ring_lost lost_before(const struct bypass *b)
+{
+	struct ring_lost lost = { b->stats->rx_ring_full, b->stats->rx_dropped,
+				  b->stats->tx_invalid };
+
+	for (unsigned q = 0; q < b->rings; q++) {
+		const struct ring_block *told = &b->queues[b->ring[q].queue];
+
+		lost.ring_full -= told->rx_ring_full;
+		lost.dropped -= told->rx_dropped;
+		lost.tx_invalid -= told->tx_invalid;
+	}
+	return lost;
+}
+
 /* The maps, the first time. */
 static void take_maps(struct iothread *io, const struct bypass *b)
 {
@@ -245,8 +262,7 @@ static void take_maps(struct iothread *io, const struct bypass *b)
 	worker_set_blocks(io->worker, b->stats, b->stages);
 	worker_set_metrics(io->worker, &b->metrics, b->hearts);
 	io->conns = (struct conns){ .entry = b->conns, .port = io->conf->port };
-	io->lost_before = (struct ring_lost){ b->stats->rx_ring_full, b->stats->rx_dropped,
-					      b->stats->tx_invalid };
+	io->lost_before = lost_before(b);
 	io->heartbeat_ns = 0;
 }
 

@@ -31,6 +31,7 @@ case " $* " in *' impair '* | *' path_loss '* | *' soak '*) need="$need $build/i
 case " $* " in *' path'*) need="$need $build/mixed" ;; esac
 case " $* " in *' overload '*) need="$need $build/rate" ;; esac
 case " $* " in *' flood '* | *' soak '*) need="$need $build/rate $build/flood_tcp" ;; esac
+case " $* " in *' upgrade '*) need="$need $build/flood_tcp" ;; esac
 # shellcheck disable=SC2086 # words
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" $need >&2 || exit 1
 

@@ -5,6 +5,8 @@
 # under load, and refuses what it cannot take.
 # shellcheck source=tests/net/lib.sh
 . "${0%/*}/lib.sh"
+# shellcheck source=tests/net/figures.sh
+. "${0%/*}/figures.sh"
 network
 cp "$build/saker" "$dir/saker"
 launch_copy() { # ARGUMENTS...
@@ -60,6 +62,19 @@ wait $local
 is 'and so do those of the socket rung' "$?" 0
 adopt < "$dir/upgraded.local"
 is 'no answer but 200 is in the access log' "$(awk '$0 !~ / 200 /' "$dir/access" | wc -l)" 0
+
+# --- what the rings lost before ------------------------------------------------------------
+# The sockets go on, and the kernel's counts of them too.
+for one in $(family); do kill -STOP "$one"; done
+forge syn --rate=100000 --seconds=0.1 > "$dir/forged"
+for one in $(family); do kill -CONT "$one"; done
+ok 'served again after more than the rings hold' [ "$(hash_of "$url/compute?n=1")" = 0x050c5d1f ]
+lost=$(counter rx_ring_full)
+least 'the rings lost some' "$lost" 1000
+ok 'an upgrade after that' upgrade
+sleep 0.2 # more than between two looks at the kernel's counts
+is 'counts what they lost once' "$(counter rx_ring_full)" "$lost"
+balance
 
 # --- what is no upgrade ------------------------------------------------------------------
 said_no() {
