@@ -76,7 +76,7 @@ PURE := buf spsc siphash cache wheel image watch \
 EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings rungs \
         nic cpu conf conf_values say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
-        iothread threads jail server child books notify \
+        iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
 TOOLS := saker-stat saker-ctl
