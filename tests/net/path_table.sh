@@ -34,6 +34,16 @@ is 'two that were cut too short got 421' "$(counter http_misdirected)" 2
 least 'probes before the first request were kept from the kernel' "$(counter xdp_drop_handshake)" 60
 is 'no SYN came over frames' "$(counter tcp_syn)" 0
 
+# --- tagged frames ------------------------------------------------------------------------
+# Nobody's kernel has these addresses; the server's must know where they are.
+for pair in "10.88.0.77 $server4" "fd88::77 $server6"; do
+	source=${pair% *}
+	ip -n "$server" neigh replace "$source" lladdr $client_mac dev server0
+	in_c python3 "$here/clients/tagged.py" client0 $client_mac $server_mac "$source" "${pair#* }" $port > "$dir/tap" 2>&1
+	is "$source: to its end" $? 0
+	adopt < "$dir/tap"
+done
+
 # --- the map of flows is full ---------------------------------------------------------------
 # Of nobody, and as young as can be: 64 connections and 4,096 TIME-WAITs have room.
 fill() {
