@@ -14,14 +14,19 @@
 
 #include "wire.h"
 
+/* More than six extension headers of 2,048 bytes, and a bound for the verifier. */
+enum { CURSOR_AT_MAX = 0x3fff };
+
 struct cursor {
+	void *begin;
 	void *at;
 	void *end;
 };
 
 static __always_inline struct cursor cursor_open(const struct xdp_md *ctx)
 {
-	return (struct cursor){ .at = (void *)(long)ctx->data, .end = (void *)(long)ctx->data_end };
+	void *begin = (void *)(long)ctx->data;
+	return (struct cursor){ .begin = begin, .at = begin, .end = (void *)(long)ctx->data_end };
 }
 
 static __always_inline void *cursor_take(struct cursor *c, unsigned long length)
@@ -57,6 +62,21 @@ static __always_inline const struct wire_eth *cursor_link(struct cursor *c, __u1
 		*type_be = tag->type_be;
 	}
 	return eth;
+}
+
+/* Bytes of the frame before it. */
+static __always_inline __u64 cursor_at(const struct cursor *c)
+{
+	return (__u64)(c->at - c->begin);
+}
+
+/* So far into the frame; false: no headers are that long. */
+static __always_inline bool cursor_go(struct cursor *c, __u64 at)
+{
+	if (at > CURSOR_AT_MAX)
+		return false;
+	c->at = c->begin + at;
+	return true;
 }
 
 static __always_inline const struct wire_ip4 *cursor_ip4(struct cursor *c)
