@@ -79,10 +79,12 @@ EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings
         iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
-TOOLS := saker-stat saker-ctl
+TOOLS := saker-stat saker-ctl saker-load
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
+load-parts := saker-load load_url load_check load_schedule load_answer load_conn load_run load_hist load_record \
+              load_find load_search load_verdict load_text load_json load_files stat_text
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -117,6 +119,10 @@ $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trac
 $B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/settings.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
+
+$B/saker-load: $(load-parts:%=$B/%.o) $(pure-o)
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ -lm
 
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * load_search.h - --find-max: load_find.h's steps, measured
+ *
+ * Place    saker-load.c, in place of one run.
+ * Model    Each step is a run of --seconds, or of as long as it takes to carry the
+ *          percentile, at most LOAD_STEP_S. It holds when the percentile is carried and
+ *          below the limit, and no request failed or was refused. Own lag only makes it
+ *          harder to hold; where it is what fails a step, that is said.
+ */
+#ifndef LOAD_SEARCH_H
+#define LOAD_SEARCH_H
+
+#include "load_find.h"
+#include "load_run.h"
+
+enum { LOAD_STEP_S = 60 };
+
+/* The lowest rate whose step can carry the percentile. */
+double load_search_least(const struct load_plan *plan);
+
+/* Leaves in *best the record of the highest rate that held, or of the last step if none
+ * did, and its rate in *rate. The pool's record and `other` are both used. */
+void load_search(struct load_find *f, struct load_pool *p, struct load_record *other,
+		 struct load_record **best, double *rate);
+
+/* Was it this program that ended the search, not the server? */
+bool load_search_own_limit(const struct load_find *f);
+
+#endif
