@@ -29,13 +29,16 @@ const char *load_percentile_text(char text[16], uint32_t ppm)
 	return text;
 }
 
-static void judge_lag(struct load_verdict *v, const struct load_record *r)
+/* In a closed loop a request is due when it is sent: lag lowers the rate, and is in no
+ * latency. */
+static void judge_lag(struct load_verdict *v, const struct load_plan *plan,
+		      const struct load_record *r)
 {
 	uint64_t lag = load_hist_percentile(&r->lag, 990000);
 	uint64_t latency = load_hist_percentile(&r->latency, 990000);
 	char a[STAT_TEXT], b[STAT_TEXT];
 
-	if (latency && lag > lag_least_ns && lag > latency / lag_share)
+	if (plan->mode != LOAD_CLOSED && latency && lag > lag_least_ns && lag > latency / lag_share)
 		load_verdict_add(
 			v,
 			"own lag p99 %s is above a tenth of the latency's %s: give the generator "
@@ -87,7 +90,7 @@ void load_verdict_reach(struct load_verdict *v, const struct load_plan *plan,
 	v->reasons = 0;
 	if (!plan->find) { /* there it makes the answer a lower one, no wrong one */
 		judge_rate(v, plan, r);
-		judge_lag(v, r);
+		judge_lag(v, plan, r);
 		judge_gaps(v, r);
 	}
 	judge_sample(v, plan->need_ppm, r);
