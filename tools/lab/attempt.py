@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""attempt - one run, from `before` to `after`
+
+Place   run makes one for each run and writes its record
+Model   before, the measure that starts the subject itself; the subject, the mark, the probe,
+        beside, the measure or the load; the stages since the mark; all stopped in the reverse
+        order; after. Whatever goes wrong on the way, the rest of that is done.
+        failed   no figure can be believed: something ended as it should not, answers were wrong
+        dirty    measured, but the host or the client was not up to it: throttled, lagging
+        skipped  the measure found that this host cannot do it
+Owner   its processes, by place; its folder
+Limits  load and measure are ended after the experiment's `limit`
+Units   seconds
+"""
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import need
+import process
+import store
+import subject
+import words
+from experiment import Experiment, Line
+from place import ALL
+from process import Process
+from trouble import Trouble
+
+INVALID, SKIPPED = 3, 4     # exit status of a load or a measure; of a measure
+PROBE_GRACE = 5.0
+
+
+class Failed(Exception):
+    """args[0] is why; what follows of the run is not done."""
+
+
+def cpus_of_place() -> Tuple[str, str]:
+    """Where the responder goes (the first isolated CPU, else the last), and where the client."""
+    ours = sorted(os.sched_getaffinity(0))
+    isolated = need.text_of("/sys/devices/system/cpu/isolated")
+    first = isolated.replace("-", ",").split(",")[0]
+    return first or str(ours[-1]), str(ours[0])
+
+
+class Attempt:
+    def __init__(self, runner, exp: Experiment, levels: Dict[str, str], folder: Path,
+                 record: Dict[str, Any]):
+        self.place = runner.place
+        self.processes = runner.processes
+        self.programs = runner.programs
+        self.exp = exp
+        self.folder = folder
+        self.record = record
+        self.beside: List[Process] = []
+        self.probe: Optional[Process] = None
+        self.subject: Optional[subject.Subject] = None
+        server_cpu, client_cpu = cpus_of_place()
+        self.values = exp.values(levels, {
+            **runner.known(), "port": str(subject.PORT), "run": str(folder),
+            "server_cpu": server_cpu, "client_cpu": client_cpu})
+        self.server_cpu = words.fill("$server_cpu", self.values)
+        self.client_cpu = words.fill("$client_cpu", self.values)
+
+    # --- the order of things
+
+    def make(self) -> None:
+        try:
+            self.guarded(self.whole)
+        finally:
+            self.stop()
+            self.guarded(lambda: self.around(self.exp.after, "after"))
+        self.throttled()
+
+    def guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except (Failed, Trouble) as e:
+            self.bad("failed", str(e))
+
+    def whole(self) -> None:
+        self.prepare()
+        self.around(self.exp.before, "before")
+        self.measured()
+
+    def measured(self) -> None:
+        if self.exp.measure and not self.exp.start:
+            self.run_measure()
+        if self.subject and (self.exp.load or self.exp.start):
+            self.subject.start()
+            self.values["pid"] = str(self.subject.running.pid)
+            self.record["mode"] = self.subject.mode()
+            if isinstance(self.subject, subject.Saker):
+                self.subject.mark()
+        self.start_probe()
+        self.start_beside()
+        if self.exp.measure and self.exp.start:
+            self.run_measure()
+        if self.exp.load:
+            self.run_load()
+        self.look()
+
+    def bad(self, state: str, why: str) -> None:
+        """The worst word stays: failed, skipped, dirty, done."""
+        worse = ("done", "dirty", "skipped", "failed")
+        if worse.index(state) > worse.index(self.record["state"]):
+            self.record["state"] = state
+        if why not in self.record["why"]:
+            self.record["why"].append(why)
+
+    # --- its parts
+
+    def prepare(self) -> None:
+        chosen = self.exp.subject(self.record["factors"])
+        if not chosen:
+            return
+        options = self.exp.command(chosen.line, self.values)
+        self.subject = subject.make(chosen.kind, self.place, options, self.server_cpu, self.folder,
+                                    self.programs)
+        self.values["server"] = words.join(self.subject.words)
+        self.values["server_run"] = words.join(self.subject.everywhere)
+        self.record["commands"]["server"] = shown(self.subject.words)
+
+    def around(self, lines: List[Line], name: str) -> None:
+        """before, after: each by a shell, at the responder's side."""
+        for line in lines:
+            text = self.exp.filled(line, self.values).strip()
+            if not text:
+                continue
+            done = process.run(self.place.to_server(ALL, ["sh", "-c", text]), self.exp.limit)
+            if done.returncode:
+                raise Failed(f"{name}: {text}: status {done.returncode}: "
+                             + process.last_line(done.stderr))
+
+    def start_beside(self) -> None:
+        texts = [self.exp.filled(line, self.values).strip() for line in self.exp.beside]
+        for text in filter(None, texts):
+            with (self.folder / "beside.log").open("ab") as log:
+                one = self.place.server(["sh", "-c", text], stdout=log, stderr=log)
+            self.beside.append(one)
+
+    def start_probe(self) -> None:
+        """On the client's CPU if there are two, else away from both."""
+        path = self.programs.find("saker-probe")
+        if not self.exp.probe or not path:
+            return
+        options = self.exp.command(self.exp.probe, self.values)
+        if self.subject and self.subject.running:
+            options.append(f"--pid={self.subject.hot_pid()}")
+        options += [f"--iface={self.place.iface}", f"--out={self.folder / 'probe.csv'}"]
+        with (self.folder / "probe.log").open("wb") as log:
+            self.probe = self.place.server([path, *options], self.cold_cpu(), stdout=log,
+                                           stderr=log)
+
+    def cold_cpu(self) -> str:
+        hot = (self.server_cpu, self.client_cpu)
+        return next((str(c) for c in sorted(os.sched_getaffinity(0)) if str(c) not in hot),
+                    self.client_cpu)
+
+    def run_load(self) -> None:
+        options = self.exp.command(self.exp.load, self.values)
+        path = "/compute"
+        if options and options[-1].startswith("/"):
+            path = options.pop()
+        if any(w.startswith("--mix") for w in options):
+            path = ""
+        placed = any(w.startswith("--cpu") for w in options) or self.client_cpu == ALL
+        command = [self.load_program(), "--json", "--quiet",
+                   *([] if placed else [f"--cpu={self.client_cpu}"]), *options,
+                   f"http://{self.place.address}:{subject.PORT}{path}"]
+        self.record["commands"]["load"] = shown(command)
+        status = self.at_client(command, ALL if placed else self.client_cpu, "load")
+        self.judge("load", status)
+
+    def load_program(self) -> str:
+        return self.place.remote.load if self.place.remote else self.programs.need("saker-load")
+
+    def run_measure(self) -> None:
+        command = self.exp.command(self.exp.measure, self.values)
+        self.record["commands"]["measure"] = shown(command)
+        self.judge("measure", self.at_client(command, self.client_cpu, "measure"))
+
+    def at_client(self, command: List[str], cpus: str, name: str) -> int:
+        """Its standard output is NAME.json, its standard error NAME.log; its exit status. A
+        measure that starts the subject itself does so from the responder's side."""
+        starts = name == "measure" and not self.exp.start
+        side = self.place.server if starts else self.place.client
+        with (self.folder / f"{name}.json").open("wb") as out, \
+                (self.folder / f"{name}.log").open("wb") as log:
+            one = side(command, cpus, stdout=out, stderr=log)
+        if not one.wait(self.exp.limit):
+            self.processes.stop(one, 1)
+            raise Failed(f"{name}: no end within {self.exp.limit:g} s")
+        return self.processes.stop(one)
+
+    def judge(self, name: str, status: int) -> None:
+        said = store.read_json(self.folder / f"{name}.json")
+        log = (self.folder / f"{name}.log").read_text(errors="replace")
+        said = said if isinstance(said, dict) else {}
+        if status == SKIPPED and name == "measure":
+            self.bad("skipped", str(said.get("skipped", "the measure does not say why")))
+        elif status not in (0, INVALID) or not said:
+            raise Failed(f"{name}: status {status}: " + (process.last_line(log) or counted(said)))
+        elif status == INVALID or said.get("valid") is False:
+            reasons = [str(one) for one in said.get("invalid") or ["it does not say why"]]
+            for why in reasons:
+                self.bad("dirty", f"{name}: {why}")
+
+    def look(self) -> None:
+        """What the subject says at the end; then it is only stopped."""
+        one = self.subject
+        if not one or not one.running:
+            return
+        if one.gone():
+            raise Failed(str(one.trouble("it ended before the run did")))
+        self.record["pss_kb"] = one.pss_kb()
+        if isinstance(one, subject.Saker):
+            self.record["mode"] = one.mode() or self.record["mode"]
+            stages = one.since_mark()
+            if stages is not None:
+                store.write_json(self.folder / "stages.json", stages)
+
+    def stop(self) -> None:
+        for one in reversed(self.beside):
+            self.processes.stop(one, 5)
+        if self.probe:
+            self.processes.stop(self.probe, PROBE_GRACE)
+        if self.subject and self.subject.running:
+            self.processes.stop(self.subject.running)
+
+    def throttled(self) -> None:
+        """Of the SoC's throttle bits those of now, in any row, and those since boot that grew."""
+        path = self.folder / "probe.csv"
+        if any(store.column(path, "throttled_now")):
+            self.bad("dirty", "throttled: the SoC was, while this was measured")
+        elif store.aggregate(store.column(path, "throttled_ever"), "delta"):
+            self.bad("dirty", "throttled: the SoC was, between two looks of the probe")
+
+
+def shown(command: List[str]) -> str:
+    return shlex.join(command)
+
+
+def counted(said: Dict[str, Any]) -> str:
+    names = ("errors", "timeouts", "resets", "wrong")
+    found = [f"{said[name]} {name}" for name in names if said.get(name)]
+    return ", ".join(found) or "it says nothing"
