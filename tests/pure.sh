@@ -50,4 +50,12 @@ fi
 
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
 
+if [ -n "$RUN" ]; then
+	: # Python is Python
+elif command -v python3 > /dev/null; then
+	tally_run lab tests/lab/run.py
+else
+	tally_skip lab 'no python3: the lab'
+fi
+
 tally_close
