@@ -42,7 +42,8 @@ class Tap(unittest.TestResult):
 
 def main() -> int:
     sys.dont_write_bytecode = True
-    sys.path[:0] = [str(HERE), str(HERE.parent.parent / "tools" / "lab")]
+    # Ours last: both folders have a run.py.
+    sys.path[:0] = [str(HERE.parent.parent / "tools" / "lab"), str(HERE)]
     names = sys.argv[1:] or sorted(p.stem[5:] for p in HERE.glob("test_*.py"))
     result = Tap()
     unittest.defaultTestLoader.loadTestsFromNames([f"test_{n}" for n in names]).run(result)

@@ -101,7 +101,8 @@ class Paired(unittest.TestCase):
 
     def test_invalid(self):
         for pairs, why in ((draws(3, 2, 0.3), "2 pairs; 3 are needed"),
-                           (draws(3, 4, 0.3) + [(None, 200.0)], "the figure is missing 1 times"),
+                           (draws(3, 4, 0.3) + [(None, 200.0)], 
+                            "1 of 10 runs do not have it: too few samples, or not measured"),
                            (draws(3, 4, 0.3) + [(0, 200.0)],
                             "a value is not above zero, so there is no ratio")):
             v = stats.compare(pairs, "lower", self.names)

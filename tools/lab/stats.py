@@ -154,10 +154,10 @@ def show_ratio(ratio: float) -> str:
     """Two decimals, and more where two would hide the digits that count."""
     if ratio >= 100:
         return f"{ratio:.0f}"
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}" if ratio >= 0.01 else f"{ratio:.2g}"
 
 
-def _apart(low: float, high: float) -> Tuple[str, str]:
+def apart(low: float, high: float) -> Tuple[str, str]:
     """Both ends of an interval, with as many digits as keep an end that is not 1 from
     looking like 1."""
     shown = []
@@ -171,7 +171,7 @@ def _apart(low: float, high: float) -> Tuple[str, str]:
 
 def _said(names: Names, word: str, ratio: float, low: float, high: float, sample: str) -> str:
     spoken = {FASTER: names.better, SLOWER: names.worse}.get(word, word)
-    ends = "{} to {}".format(*_apart(low, high))
+    ends = "{} to {}".format(*apart(low, high))
     return (f"{names.level}: {names.figure} {show_ratio(ratio)}x {names.baseline}'s "
             f"(95 % interval {ends}, {sample}): {spoken}")
 
@@ -185,7 +185,7 @@ def invalid(why: str, n: int = 0, method: str = PAIRED, names: Names = Names()) 
 def _unusable(values: Sequence[Optional[float]]) -> str:
     missing = sum(v is None or not math.isfinite(v) for v in values)
     if missing:
-        return f"the figure is missing {missing} times"
+        return f"{missing} of {len(values)} runs do not have it: too few samples, or not measured"
     if any(v <= 0 for v in values):
         return "a value is not above zero, so there is no ratio"
     return ""
