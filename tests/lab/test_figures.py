@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""figures: medians, pairs, what is left out, bars; on a session small enough to work out by hand."""
+import types
+import unittest
+
+import figures
+import stats
+from experiment import Bar
+from figure import Figure
+
+P99 = Figure("p99", "latency.p99", "us", "lower", "")
+RATE = Figure("rate", "rate_ok", "1/s", "higher", "")
+ERRORS = Figure("errors", "errors", "requests", "lower", "")
+
+
+class Run:
+    def __init__(self, number, repetition, factors, values, state="done", why=()):
+        self.number, self.repetition, self.factors = number, repetition, factors
+        self.values, self.state, self.why = values, state, list(why)
+
+    @property
+    def usable(self):
+        return self.state == "done"
+
+    def figure(self, figure):
+        return self.values.get(figure.name)
+
+
+def study(runs, baseline=("subject", "nginx"), bars=(), shown=(P99,), **factors):
+    factors = factors or {"subject": ["nginx", "saker"]}
+    experiment = types.SimpleNamespace(factors=factors, figures=list(shown), baseline=baseline,
+                                       bars=list(bars), known={"rate": RATE, "p99": P99})
+    return figures.Study(types.SimpleNamespace(experiment=experiment, runs=runs))
+
+
+def pairs(values, figure="p99"):
+    """(nginx, saker) by repetition."""
+    return [Run(2 * i + k, i + 1, {"subject": subject}, {figure: v})
+            for i, both in enumerate(values) for k, (subject, v) in
+            enumerate(zip(("nginx", "saker"), both))]
+
+
+class Table(unittest.TestCase):
+    def test_median_and_range(self):
+        rows = figures.table(study(pairs([(10, 1), (40, 3), (20, 2)])))
+        self.assertEqual([row.factors["subject"] for row in rows], ["nginx", "saker"])
+        cell = rows[0].cells["p99"]
+        self.assertEqual((cell.median, cell.low, cell.high, cell.n), (20, 10, 40, 3))
+
+    def test_unusable_runs_do_not_count(self):
+        runs = pairs([(10, 1), (40, 3), (20, 2)])
+        runs[2].state = "dirty"
+        cell = figures.table(study(runs))[0].cells["p99"]
+        self.assertEqual((cell.median, cell.n), (15, 2))
+
+    def test_a_missing_figure_is_no_zero(self):
+        rows = figures.table(study(pairs([(None, 1), (None, 3)])))
+        self.assertEqual(rows[0].cells["p99"], figures.Cell(None, None, None, 0))
+
+    def test_levels_in_the_files_order(self):
+        runs = [Run(i, 1, {"subject": s, "rate": r}, {}) for i, (s, r) in enumerate(
+            [("b", "10"), ("a", "9"), ("a", "10"), ("b", "9")])]
+        found = figures.combinations(study(runs, ("subject", "a"), subject=["b", "a"],
+                                           rate=["9", "10"]))
+        self.assertEqual([(f["subject"], f["rate"]) for f in found],
+                         [("b", "9"), ("b", "10"), ("a", "9"), ("a", "10")])
+
+
+class Verdicts(unittest.TestCase):
+    def test_as_stats_says(self):
+        values = [(100, 31), (101, 30), (99, 33)]
+        judged = figures.verdicts(study(pairs(values)))
+        expected = stats.compare([(b, a) for a, b in values], "lower",
+                                 stats.Names("saker", "p99", "nginx"))
+        self.assertEqual([one.verdict for one in judged], [expected])
+
+    def test_pairs_by_repetition_not_by_order(self):
+        runs = pairs([(100, 50), (200, 100), (400, 200)])
+        runs.reverse()
+        v = figures.verdicts(study(runs))[0].verdict
+        self.assertAlmostEqual(v.low, 0.5)
+        self.assertAlmostEqual(v.high, 0.5)
+
+    def test_left_out_is_said(self):
+        runs = pairs([(100, 31), (101, 30), (99, 33), (98, 32), (97, 30)])
+        runs[0].state, runs[3].state = "dirty", "failed"
+        v = figures.verdicts(study(runs))[0].verdict
+        self.assertIn("3 pairs, 2 left out: dirty or failed", v.sentence)
+        runs[4].state = "dirty"
+        v = figures.verdicts(study(runs))[0].verdict
+        self.assertEqual((v.word, v.n), ("invalid", 2))
+
+    def test_a_run_that_was_not_made(self):
+        v = figures.verdicts(study(pairs([(100, 31), (101, 30), (99, 33), (98, 32)])[:-1]))[0].verdict
+        self.assertIn("1 left out: not run", v.sentence)
+
+    def test_within_a_facet(self):
+        runs = []
+        for rate, ratio in (("9", 0.5), ("10", 2.0)):
+            for i in range(3):
+                runs += [Run(len(runs), i + 1, {"subject": "nginx", "rate": rate}, {"p99": 100 + i}),
+                         Run(len(runs) + 1, i + 1, {"subject": "saker", "rate": rate},
+                             {"p99": (100 + i) * ratio * (1 + i / 50)})]
+        judged = figures.verdicts(study(runs, subject=["nginx", "saker"], rate=["9", "10"]))
+        self.assertEqual([one.verdict.word for one in judged], ["faster", "slower"])
+        self.assertTrue(judged[0].verdict.sentence.startswith("saker, rate=9: p99 0.51x nginx's"))
+
+    def test_more_is_better(self):
+        judged = figures.verdicts(study(pairs([(100, 210), (101, 200), (99, 190)], "rate"),
+                                        shown=[RATE]))
+        self.assertEqual(judged[0].verdict.word, "faster")
+        self.assertTrue(judged[0].verdict.sentence.endswith(": more"))
+
+    def test_no_verdict_on_nothing_but_zero(self):
+        self.assertEqual(figures.verdicts(study(pairs([(0, 0)] * 3, "errors"), shown=[ERRORS])), [])
+        one = figures.verdicts(study(pairs([(0, 1)] * 3, "errors"), shown=[ERRORS]))[0].verdict
+        self.assertEqual(one.word, "invalid")
+
+    def test_skipped_is_not_judged(self):
+        runs = pairs([(1, 1)] * 3)
+        for run in runs[1::2]:
+            run.state = "skipped"
+        self.assertEqual(figures.verdicts(study(runs)), [])
+
+    def test_no_baseline(self):
+        self.assertEqual(figures.verdicts(study(pairs([(1, 1)] * 3), None)), [])
+
+
+class Bars(unittest.TestCase):
+    def bar(self, op, value, against=None, figure="p99", values=((100, 40), (50, 30), (200, 50)),
+            where=None):
+        one = Bar(figure, "saker", op, value, "us", against, "subject", where or {})
+        return figures.bars(study(pairs(values), bars=[one]))
+
+    def test_value(self):
+        self.assertEqual(self.bar("<=", 50), [figures.Bar("saker: p99 <= 50 µs", True,
+                                                          "40 µs; met by 20 %")])
+        self.assertEqual(self.bar("<=", 20)[0].found, "40 µs; missed by 100 %")
+        self.assertTrue(self.bar(">=", 40)[0].met)
+
+    def test_ratio_is_the_median_of_the_pairs(self):
+        # 0.4, 0.6, 0.25; the ratio of the medians happens to be the same, of the means not.
+        self.assertEqual(self.bar("<=", 0.5, "nginx"), [figures.Bar(
+            "saker: p99 <= 0.5x nginx's", True, "0.40x; met by 20 %")])
+        self.assertFalse(self.bar(">=", 0.5, "nginx")[0].met)
+
+    def test_missing(self):
+        self.assertIsNone(self.bar("<=", 50, values=((1, None), (1, None)))[0].met)
+
+    def test_elsewhere(self):
+        self.assertEqual(self.bar("<=", 50, where={"rate": "9"}), [])
+
+
+class Words(unittest.TestCase):
+    def test_show(self):
+        self.assertEqual([figures.show(v) for v in (None, 0.0123, 1.234, 12.34, 1234.5, 7.0, 250)],
+                         ["-", "0.0123", "1.23", "12.3", "1,234", "7", "250"])
+
+    def test_name(self):
+        self.assertEqual(figures.name_of({"subject": "saker", "rate": "9"}), "saker, rate=9")
