@@ -50,10 +50,11 @@ fi
 
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
 
-if [ -n "$RUN" ]; then
-	: # Python is Python
+if [ -n "$RUN" ] || [ "${build%-san}" != "$build" ]; then
+	: # Python is Python, however the rest was compiled
 elif command -v python3 > /dev/null; then
 	tally_run lab tests/lab/run.py
+	tally_run look tests/lab/look.sh
 else
 	tally_skip lab 'no python3: the lab'
 fi
