@@ -188,6 +188,8 @@ $(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 
 $B/test_crew $B/test_logger: $B/cpu.o
 $B/test_netev: $B/nic.o
+$B/test_load_hist $B/test_load_schedule: edge-libs := -lm
+$B/test_load_verdict: $B/load_record.o $B/load_hist.o $B/stat_text.o
 $B/test_ring_setup: $B/ring.o
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 
