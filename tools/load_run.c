@@ -11,6 +11,9 @@ static const uint64_t early_ns = 60 * NS_PER_US;
 /* Shorter looks away are not worth a record. */
 static const uint64_t gap_min_ns = 10 * NS_PER_US;
 
+/* The longest sleep: who is stopped in it for longer than that notices it. */
+static const uint64_t nap_ns = 20 * NS_PER_MS;
+
 struct run {
 	struct load_pool *pool;
 	struct load_record *record;
@@ -118,7 +121,7 @@ static uint64_t wake_ns(const struct run *run)
 
 static int look(struct run *run, struct epoll_event *event, uint64_t now_ns)
 {
-	uint64_t wake = run->pool->plan->spin ? 0 : wake_ns(run);
+	uint64_t wake = run->pool->plan->spin ? 0 : min_u64(wake_ns(run), now_ns + nap_ns);
 
 	if (wake <= now_ns)
 		return epoll_wait(run->pool->epoll, event, LOAD_EVENTS, 0);
@@ -126,7 +129,7 @@ static int look(struct run *run, struct epoll_event *event, uint64_t now_ns)
 			      (long)((wake - now_ns) % NS_PER_S) };
 	int n = epoll_pwait2(run->pool->epoll, event, LOAD_EVENTS, &t, NULL);
 	/* Asleep is not away; only what is slept over is. */
-	run->look_ns = n > 0 ? load_now() : wake;
+	run->look_ns = min_u64(load_now(), wake);
 	return n;
 }
 
