@@ -79,12 +79,14 @@ EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings
         iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
-TOOLS := saker-stat saker-ctl saker-load
+TOOLS := saker-stat saker-ctl saker-load saker-probe
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
 load-parts := saker-load load_url load_check load_schedule load_answer load_conn load_run load_hist load_record \
               load_find load_search load_verdict load_text load_json load_files stat_text
+probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd probe_vcio probe_parse probe_proc probe_task \
+               probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
 CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -121,6 +123,10 @@ $B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/sett
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
 $B/saker-load: $(load-parts:%=$B/%.o) $(pure-o)
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ -lm
+
+$B/saker-probe: $(probe-parts:%=$B/%.o) $B/ring.o $B/ring_setup.o $B/spsc.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ -lm
 
@@ -192,6 +198,9 @@ $B/test_load_hist $B/test_load_schedule: edge-libs := -lm
 $B/test_load_verdict: $B/load_record.o $B/load_hist.o $B/stat_text.o
 $B/test_ring_setup: $B/ring.o
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
+$B/test_probe_power $B/test_probe_energy: $B/probe_csv.o
+$B/test_probe_pmu: $B/probe_source.o
+$B/test_probe_perf: $B/probe_source.o $B/probe_pmu.o
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
 	$(call say,CC,$<)
@@ -255,7 +264,7 @@ SANITIZE := address,undefined
 check:
 	$Qtests/check.sh $B
 
-check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle
+check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe
 	$Qtests/pure.sh $B
 
 check-san:

@@ -48,6 +48,7 @@ else
 	tally_skip conf "$build/saker is not built: run make first"
 fi
 
+[ -n "$RUN" ] || tally_run probe tests/probe/probe.sh "$build"
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
 
 if [ -n "$RUN" ] || [ "${build%-san}" != "$build" ]; then
