@@ -199,7 +199,7 @@ $B/test_load_verdict: $B/load_record.o $B/load_hist.o $B/stat_text.o
 $B/test_ring_setup: $B/ring.o
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 $B/test_probe_power $B/test_probe_energy: $B/probe_csv.o
-$B/test_probe_pmu: $B/probe_source.o
+$B/test_probe_pmu $B/test_probe_rows: $B/probe_source.o
 $B/test_probe_perf: $B/probe_source.o $B/probe_pmu.o
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile

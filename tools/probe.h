@@ -52,6 +52,7 @@ struct probe {
 	unsigned hz;
 	const char *iface; /* NULL: none */
 	const char *power; /* the meter's file, or NULL */
+	bool no_perf;
 	int pid[PROBE_PIDS];
 	unsigned pids;
 	struct source source[PROBE_SOURCES];

@@ -213,7 +213,9 @@ static void tx_kick(struct cost *c, const char *iface)
 		snprintf(c->why, sizeof c->why, "no --iface");
 		return;
 	}
-	struct ring_options o = { .ifname = iface, .ifindex = if_nametoindex(iface), .tx = true };
+	struct ring_options o = {
+		.ifname = iface, .ifindex = if_nametoindex(iface), .tx = true, .quiet = true
+	};
 	if (!o.ifindex || !frame_for(iface, frame)) {
 		snprintf(c->why, sizeof c->why, "no interface %s", iface);
 		return;
@@ -221,7 +223,10 @@ static void tx_kick(struct cost *c, const char *iface)
 	int error = ring_open(&ring, &o);
 	if (error) {
 		snprintf(c->why, sizeof c->why, "AF_XDP socket on queue 0 of %s: %s", iface,
-			 strerror(-error));
+			 error == -EPERM        ? "not permitted: be root" :
+			 error == -EAFNOSUPPORT ? "a kernel without CONFIG_XDP_SOCKETS" :
+			 error == -EBUSY        ? "another program has it (ss --xdp)" :
+						  strerror(-error));
 		return;
 	}
 	ring.stats = &stats;

@@ -284,8 +284,9 @@ static void all_cpus(struct counted *c)
 
 void probe_perf(struct probe *p)
 {
-	if (*p->root) {
-		probe_absent(p, "perf", NULL, "the events of a kernel are not in files");
+	if (*p->root || p->no_perf) {
+		probe_absent(p, "perf", NULL,
+			     p->no_perf ? "--no-perf" : "the events of a kernel are not in files");
 		return;
 	}
 	for (unsigned i = 0; i < p->pids; i++) {

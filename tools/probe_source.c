@@ -69,14 +69,23 @@ void probe_remark(struct source *s, const char *text, ...)
 	va_end(args);
 }
 
+/* All that was taken, so that what leaks can be told from it. */
+static struct memory {
+	struct memory *next;
+	double bytes[] __attribute__((aligned(16)));
+} * taken;
+
 void *probe_memory(size_t size)
 {
-	void *memory = calloc(1, size);
+	struct memory *m = calloc(1, sizeof *m + size);
 
-	if (memory)
-		return memory;
-	fputs("saker-probe: no memory\n", stderr);
-	exit(1);
+	if (!m) {
+		fputs("saker-probe: no memory\n", stderr);
+		exit(1);
+	}
+	m->next = taken;
+	taken = m;
+	return m->bytes;
 }
 
 /* --- files --------------------------------------------------------------------------- */

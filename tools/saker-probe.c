@@ -6,7 +6,7 @@
  *          sample costs. probe.h has the parts.
  * Model    Find the sources; then at each tick of an absolute timer read all that are
  *          here into a row; write the rows at the end, or at SIGTERM or SIGINT. A tick
- *          that comes while the last sample is still being taken is left out.
+ *          that passed while the last sample was being taken is left out, and counted.
  *          --costs and --energy are two other programs under the same name: neither
  *          samples.
  */
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 #include "probe.h"
 #include "probe_costs.h"
 #include "probe_energy.h"
@@ -31,7 +32,7 @@ enum { PROBE_NICE = 5 };
 struct args {
 	struct probe probe;
 	double seconds; /* 0: until a signal */
-	int cpu;
+	int cpu;        /* -1: not given */
 	const char *out;
 	bool list;
 	bool costs;
@@ -173,24 +174,37 @@ static void go_round(struct probe *p, struct rows *r, const struct args *args,
 		one_row(p, r, &run, offset);
 		if (signalled)
 			break;
-		for (; due + period <= clock_ns(CLOCK_MONOTONIC); due += period)
+		/* Late by less than a period is late; by more, a tick is lost. */
+		for (; due + 2 * period <= clock_ns(CLOCK_MONOTONIC); due += period)
 			run.left_out++;
 	}
 	run.stepped = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) - offset);
 	write_rows(p, r, &run);
 }
 
-/* Away from what is measured. */
+/* Fewer CPUs than there are: who started us has placed us, as taskset does. */
+static bool placed(void)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof set, &set) &&
+	       CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Away from what is measured: CPU 0 has the system's work anyway. */
 static void step_aside(int cpu)
 {
 	cpu_set_t set;
 
+	setpriority(PRIO_PROCESS, 0, PROBE_NICE);
+	if (cpu < 0 && placed())
+		return;
+	cpu = cpu < 0 ? 0 : cpu;
 	CPU_ZERO(&set);
 	CPU_SET((unsigned)cpu, &set);
 	if (sched_setaffinity(0, sizeof set, &set))
 		fprintf(stderr, "saker-probe: CPU %d: %s: it runs where the kernel puts it\n", cpu,
 			strerror(errno));
-	setpriority(PRIO_PROCESS, 0, PROBE_NICE);
 }
 
 static int measure(struct args *args)
@@ -265,6 +279,7 @@ enum {
 	OPTION_POWER,
 	OPTION_OUT,
 	OPTION_CPU,
+	OPTION_NO_PERF,
 	OPTION_ROOT,
 	OPTION_LIST,
 	OPTION_COSTS,
@@ -283,7 +298,8 @@ static const struct argp_option options[] = {
 	{ "iface", OPTION_IFACE, "IFACE", 0, "and the counters of this interface", 1 },
 	{ "power", OPTION_POWER, "FILE", 0, "join what a meter's program writes, as CSV", 1 },
 	{ "out", OPTION_OUT, "FILE", 0, "write there (standard output)", 1 },
-	{ "cpu", OPTION_CPU, "N", 0, "run on this CPU (0)", 1 },
+	{ "cpu", OPTION_CPU, "N", 0, "run on this CPU (0, or where taskset put it)", 1 },
+	{ "no-perf", OPTION_NO_PERF, NULL, 0, "no events: to read them interrupts each core", 1 },
 	{ "root", OPTION_ROOT, "DIR", 0, "read all files below DIR, for tests", 1 },
 
 	{ .doc = "Instead:", .group = 2 },
@@ -364,6 +380,7 @@ static error_t option_parse(int key, char *value, struct argp_state *state)
 	case OPTION_POWER: args->probe.power = value; break;
 	case OPTION_OUT: args->out = value; break;
 	case OPTION_CPU: args->cpu = (int)whole("cpu", value, 0, CPU_SETSIZE - 1, state); break;
+	case OPTION_NO_PERF: args->probe.no_perf = true; break;
 	case OPTION_ROOT: args->probe.root = value; break;
 	case OPTION_LIST: args->list = true; break;
 	case OPTION_COSTS: args->costs = true; break;
@@ -396,7 +413,9 @@ int main(int argc, char **argv)
 		       "CSV file, away from the cores that are measured. What the machine does not "
 		       "have is named in the file's head.",
 	};
-	static struct args args = { .probe = { .root = "", .hz = 10 }, .cpus = { -1, -1 } };
+	static struct args args = { .probe = { .root = "", .hz = 10 },
+				    .cpu = -1,
+				    .cpus = { -1, -1 } };
 	int status = 0;
 
 	argp_err_exit_status = 2;

@@ -76,6 +76,7 @@ struct ring_options {
 	unsigned queue;
 	bool tx;
 	bool zero_copy; /* bind with XDP_ZEROCOPY, else XDP_COPY */
+	bool quiet;     /* report no error */
 };
 
 /* Sizes that are part of what two processes, perhaps of two versions, share. */

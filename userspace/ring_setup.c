@@ -238,7 +238,7 @@ int ring_open(struct ring *r, const struct ring_options *o)
 	error = r->fd < 0 ? -errno : set_up(r, o);
 	if (!error)
 		return 0;
-	if (!o->zero_copy)
+	if (!o->zero_copy && !o->quiet)
 		fprintf(stderr, "saker: %s: AF_XDP socket for queue %u: %s%s\n", o->ifname,
 			o->queue, strerror(-error),
 			error == -EBUSY ? ": another program has a socket on it (ss --xdp)" :

@@ -71,6 +71,9 @@ is load1 0.42 pi5
 is nic_rx_dropped 0 'pi5, counted from the start'
 is softnet_processed 0 'pi5, counted from the start'
 has '# source pmic: ok: every 5th row' 'pi5: at 50 Hz the rails are read 10 times a second'
+awk -F, '!/^#/ && !at { for (i = 1; i <= NF; i++) if ($i == "watts") at = i; next }
+	!/^#/ { rows++; read += $at != "" } END { exit rows != 6 || read != 2 }' "$dir/out"
+result $? 'pi5: of 6 rows at 50 Hz, 2 have them'
 has '# source perf: absent: the events of a kernel are not in files' 'pi5: perf says why not'
 has '# source pid: absent: no process was named' 'pi5: no --pid'
 has '# source power: absent: no meter' 'pi5: no --power'
@@ -251,6 +254,24 @@ run --list --costs
 says 2 'one of --list, --costs and --energy' 'two things at once are refused'
 run --out="$dir/no/where"
 says 1 "--out=$dir/no/where: No such file" 'a file that cannot be written is refused at the start'
+
+# --- the manual page -----------------------------------------------------------------------------
+
+man=$here/../../docs/saker-probe.8
+run --help
+missing=$(sed -n 's/^ .* --\([a-z-]*\).*/\1/p' "$dir/out" | while read -r option; do
+	grep -qE "Fl -$option( |\$)" "$man" || echo "$option"
+done)
+[ "$(grep -c -- ' --' "$dir/out")" -gt 15 ] && [ -z "$missing" ]
+result $? "the manual has each option${missing:+, but $missing}"
+missing=$({
+	"$probe" --root="$here/pi5" --list
+	"$probe" --list --pid=$$
+} | cut -d' ' -f1 | sort -u | while read -r name; do
+	[ "$name" = perf ] || grep -qE "^\.It (Sy .*|Li .*Sy )$name( |\$)|Sy $name( |\$)" "$man" || echo "$name"
+done)
+[ -z "$missing" ]
+result $? "the manual has each source${missing:+, but $missing}"
 
 echo "1..$count"
 [ $failures = 0 ]
