@@ -63,6 +63,7 @@ class Attempt:
             "server_cpu": server_cpu, "client_cpu": client_cpu})
         self.server_cpu = words.fill("$server_cpu", self.values)
         self.client_cpu = words.fill("$client_cpu", self.values)
+        self.values["client_run"] = words.join(self.place.client_run(self.client_cpu))
 
     # --- the order of things
 
@@ -71,18 +72,20 @@ class Attempt:
             self.guarded(self.whole)
         finally:
             self.stop()
-            self.guarded(lambda: self.around(self.exp.after, "after"))
+            for line in self.exp.after:
+                self.guarded(self.around, line, "after")
         self.throttled()
 
-    def guarded(self, step: Callable[[], None]) -> None:
+    def guarded(self, step: Callable[..., None], *what: Any) -> None:
         try:
-            step()
+            step(*what)
         except (Failed, Trouble) as e:
             self.bad("failed", str(e))
 
     def whole(self) -> None:
         self.prepare()
-        self.around(self.exp.before, "before")
+        for line in self.exp.before:
+            self.around(line, "before")
         self.measured()
 
     def measured(self) -> None:
@@ -123,12 +126,10 @@ class Attempt:
         self.values["server_run"] = words.join(self.subject.everywhere)
         self.record["commands"]["server"] = shown(self.subject.words)
 
-    def around(self, lines: List[Line], name: str) -> None:
-        """before, after: each by a shell, at the responder's side."""
-        for line in lines:
-            text = self.exp.filled(line, self.values).strip()
-            if not text:
-                continue
+    def around(self, line: Line, name: str) -> None:
+        """before, after: by a shell, at the responder's side."""
+        text = self.exp.filled(line, self.values).strip()
+        if text:
             done = process.run(self.place.to_server(ALL, ["sh", "-c", text]), self.exp.limit)
             if done.returncode:
                 raise Failed(f"{name}: {text}: status {done.returncode}: "
@@ -167,26 +168,23 @@ class Attempt:
         if any(w.startswith("--mix") for w in options):
             path = ""
         placed = any(w.startswith("--cpu") for w in options) or self.client_cpu == ALL
-        command = [self.load_program(), "--json", "--quiet",
+        command = [self.values["client_load"] or self.programs.need("saker-load"), "--json", "--quiet",
                    *([] if placed else [f"--cpu={self.client_cpu}"]), *options,
                    f"http://{self.place.address}:{subject.PORT}{path}"]
         self.record["commands"]["load"] = shown(command)
-        status = self.at_client(command, ALL if placed else self.client_cpu, "load")
-        self.judge("load", status)
-
-    def load_program(self) -> str:
-        return self.place.remote.load if self.place.remote else self.programs.need("saker-load")
+        self.judge("load", self.aside(command, ALL if placed else self.client_cpu, "load"))
 
     def run_measure(self) -> None:
         command = self.exp.command(self.exp.measure, self.values)
         self.record["commands"]["measure"] = shown(command)
-        self.judge("measure", self.at_client(command, self.client_cpu, "measure"))
+        self.judge("measure", self.aside(command, self.client_cpu, "measure"))
 
-    def at_client(self, command: List[str], cpus: str, name: str) -> int:
-        """Its standard output is NAME.json, its standard error NAME.log; its exit status. A
-        measure that starts the subject itself does so from the responder's side."""
-        starts = name == "measure" and not self.exp.start
-        side = self.place.server if starts else self.place.client
+    def aside(self, command: List[str], cpus: str, name: str) -> int:
+        """On the client's CPU, and at its side. But a measure that starts the subject itself
+        does so from the responder's side, and none is sent to another host. Its standard output
+        is NAME.json, its standard error NAME.log; returns its exit status."""
+        stays = name == "measure" and (not self.exp.start or self.place.remote)
+        side = self.place.server if stays else self.place.client
         with (self.folder / f"{name}.json").open("wb") as out, \
                 (self.folder / f"{name}.log").open("wb") as log:
             one = side(command, cpus, stdout=out, stderr=log)
@@ -215,12 +213,21 @@ class Attempt:
             return
         if one.gone():
             raise Failed(str(one.trouble("it ended before the run did")))
+        self.look_beside()
         self.record["pss_kb"] = one.pss_kb()
         if isinstance(one, subject.Saker):
             self.record["mode"] = one.mode() or self.record["mode"]
             stages = one.since_mark()
             if stages is not None:
                 store.write_json(self.folder / "stages.json", stages)
+
+    def look_beside(self) -> None:
+        """What could not go on must not pass for a neighbour that was there."""
+        for one in self.beside:
+            if one.ended() and self.processes.stop(one):
+                log = (self.folder / "beside.log").read_text(errors="replace")
+                raise Failed(f"beside: {one.words[-1]}: status {one.child.returncode}: "
+                             + process.last_line(log))
 
     def stop(self) -> None:
         for one in reversed(self.beside):

@@ -91,7 +91,8 @@ def nic(place) -> Dict[str, Any]:
 
 
 def versions(programs) -> Dict[str, Optional[str]]:
-    found = {name: programs.version(name) for name in ("saker", "saker-load", "saker-probe")}
+    found = {name: (programs.version(name) or "").removeprefix(name).strip() or None
+             for name in ("saker", "saker-load", "saker-probe")}
     nginx = process.run(["nginx", "-v"]) if programs.find("nginx") else None
     found["nginx"] = process.last_line(nginx.stderr).rpartition(": ")[2] if nginx else None
     return found

@@ -91,7 +91,7 @@ class Parser:
                 instead.append(one)
             else:
                 plain.append(one)
-            if not one.value and not (one in instead and one.key in EMPTY):
+            if not one.value and one.key != "load" and not (one in instead and one.key in EMPTY):
                 raise self.wrong(f"{one.key}: nothing behind it", "give it a value")
         self.once(plain)
         for one in plain + instead:

@@ -97,6 +97,10 @@ class Veth:
     def to_client(self, cpus: str, words: Sequence[str]) -> List[str]:
         return ["nsenter", "--net=" + self.client_netns, "--", *pinned(cpus, words)]
 
+    def client_run(self, cpus: str) -> List[str]:
+        """What makes a command in front of which it stands one of the client's side."""
+        return self.to_client(cpus, [])
+
     def server(self, words: Sequence[str], cpus: str = ALL, **more) -> Process:
         return self.processes.start(self.to_server(cpus, words), **more)
 
@@ -119,6 +123,9 @@ class Iface:
     def to_client(self, cpus: str, words: Sequence[str]) -> List[str]:
         words = pinned(cpus, words)
         return self.remote.ssh(words) if self.remote else words
+
+    def client_run(self, cpus: str) -> List[str]:
+        return [*(self.remote.run_words() if self.remote else []), *pinned(cpus, [])]
 
     def server(self, words: Sequence[str], cpus: str = ALL, **more) -> Process:
         return self.processes.start(self.to_server(cpus, words), **more)

@@ -16,14 +16,21 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import List, Optional, Sequence
 
 from trouble import Trouble
 
-LOCK = Path("/run/saker-lab.lock")
+LOCK = (Path("/run/saker-lab.lock") if os.geteuid() == 0 else
+        Path(tempfile.gettempdir()) / f"saker-lab-{os.geteuid()}.lock")
 LOCK_WAIT = 15.0        # a keeper's grace, and some
+
+
+def python(name: str) -> List[str]:
+    """The command that runs one of our modules as a program, in the shortest time."""
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name(name))]
 
 
 class Process:
@@ -74,8 +81,8 @@ class Processes:
     def __enter__(self) -> "Processes":
         self.lock = locked()
         self.keeper = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("keeper.py"))], stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, start_new_session=True, pass_fds=[self.lock])
+            python("keeper.py"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            start_new_session=True, pass_fds=[self.lock])
         return self
 
     def __exit__(self, *_: object) -> None:

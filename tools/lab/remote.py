@@ -5,6 +5,7 @@ Place   place hands the client's commands to it; run asks it once before the fir
 Model   Each command is an ssh of its own. A shell at the other end waits for it, and for the
         end of its own standard input: when the connection ends, however, so does the command.
         What the command prints comes back as it would from here.
+        As a program, `remote.py HOST CONFIG WORDS...`, it does the same for measures.
 Limits  keys without a question asked (BatchMode); saker-load is to be of the same version
 Units   Mbit/s
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from typing import Any, Dict, List, Optional, Sequence
 
 from process import last_line, run
@@ -36,6 +39,10 @@ class Remote:
 
     def ssh(self, words: Sequence[str]) -> List[str]:
         return self.shell(KEPT.format(command=shlex.join(words)))
+
+    def run_words(self) -> List[str]:
+        """A command that runs there the words behind it, as they are."""
+        return [sys.executable, __file__, self.host, self.config or ""]
 
     def shell(self, script: str) -> List[str]:
         config = ["-F", self.config] if self.config else []
@@ -80,3 +87,13 @@ class Remote:
         speed = self.ask(f"cat /sys/class/net/{shlex.quote(dev)}/speed 2>/dev/null").strip()
         return {"dev": dev, "source": route.get("prefsrc"), "gateway": route.get("gateway"),
                 "speed_mbit": int(speed) if speed.isdigit() else None}
+
+
+def main() -> int:
+    host, config, *words = sys.argv[1:]
+    with subprocess.Popen(Remote(host, config).ssh(words), stdin=subprocess.PIPE) as ssh:
+        return ssh.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -137,9 +137,9 @@ class Runner:
     def missing(self, run: store.Run) -> List[str]:
         exp = self.session.experiment
         why = []
-        if exp.measure and self.place.remote:
-            why.append("a measure does not go over ssh: --place=veth, or --client=here")
         values = exp.values(run.factors, self.known())
+        if exp.measure and self.place.remote and not asks_there(exp, values):
+            why.append("its measure asks from this host alone: --place=veth, or --client=here")
         for one in exp.needs_of(run.factors):
             lacking = need.missing(exp.filled(one.thing, values), self.programs, self.place.name)
             if lacking:
@@ -151,7 +151,9 @@ class Runner:
         return {**{name: "" for name in experiment.BUILT_IN},
                 "build": str(self.programs.folder), "here": self.options.here,
                 "lab": str(Path(__file__).resolve().parent), "address": self.place.address,
-                "iface": self.place.iface, "client_netns": self.place.client_netns}
+                "iface": self.place.iface, "client_netns": self.place.client_netns,
+                "client_load": self.place.remote.load if self.place.remote
+                else self.programs.find("saker-load") or ""}
 
     def tell(self, run: store.Run, record: Dict[str, Any], left: int) -> None:
         what = record["state"]
@@ -168,6 +170,11 @@ class Runner:
             rest = f" ({spoken(left * each)} left)"
         print(f"run {run.number} of {len(self.session.plan['runs'])}: "
               f"{experiment.spelled(run.factors)}: {what}{rest}", file=sys.stderr, flush=True)
+
+
+def asks_there(exp: experiment.Experiment, values: Dict[str, str]) -> bool:
+    """Does the measure send what asks to the client's host?"""
+    return "\0" in exp.filled(exp.measure, {**values, "client_run": "\0"})
 
 
 def spoken(seconds: float) -> str:

@@ -75,8 +75,7 @@ class Subject:
 
     def wait_ready(self) -> None:
         knock = process.run(self.place.to_server(ALL, [
-            "python3", str(Path(__file__).with_name("knock.py")), self.place.address, str(PORT),
-            str(READY)]), READY + 10)
+            *process.python("knock.py"), self.place.address, str(PORT), str(READY)]), READY + 10)
         if knock.returncode or self.running.ended():
             raise self.trouble("it does not listen on "
                                f"{self.place.address}:{PORT}, where it was told to")
