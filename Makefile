@@ -20,6 +20,8 @@
 #   B=steer            what the XDP program takes for a frame (root)
 #   B=hostile          p99 under a SYN flood, a request among 10,000 connections (root)
 #   B=loss             beside nginx behind a network that loses and reorders (root)
+# make lab E=seed      run an experiment of experiments/ on a veth, make its report (root);
+#                      LAB_ARGS="--quick --out=DIR": more for saker-lab
 # make mca             the lane bodies in a model of the Pi 5's core (docs/mca-cortex-a76.txt)
 # make fuzz T=http     run one fuzzer (http, image, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
@@ -335,6 +337,9 @@ bench: $(if $(filter $(BENCH),net compute hostile loss path stats),all) $(if $(f
 	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
 	$Q$(if $(filter $(BENCH),net compute hostile loss path stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
 
+lab: all
+	$Qtools/saker-lab run $(or $E,$(error make lab E=seed: which experiment? tools/saker-lab list)) --build=$B $(LAB_ARGS)
+
 # The lane bodies as they are shipped to the Pi, in a model of its core.
 MCA_B := build/aarch64-linux-gnu
 mca:
@@ -348,9 +353,14 @@ transcripts: all
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
-		$(DESTDIR)$(PREFIX)/lib/sysusers.d
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/lib/saker/lab $(DESTDIR)$(PREFIX)/share/saker/experiments
 	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 docs/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 644 docs/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 tools/saker-lab $(DESTDIR)$(PREFIX)/bin
+	install -m 644 tools/lab/*.py $(DESTDIR)$(PREFIX)/lib/saker/lab
+	$(if $(wildcard experiments/*.lab),install -m 644 experiments/*.lab $(DESTDIR)$(PREFIX)/share/saker/experiments)
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/saker@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/saker@.service
 	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/saker.conf
 
@@ -363,7 +373,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly soak demo run bench mca transcripts install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly soak demo run bench lab mca transcripts install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)
