@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=500)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--limit", default="p99<10ms", help="of the highest rate; empty: not looked for")
+    parser.add_argument("--limit-ms", type=float, default=10, help="of p99 at the highest rate; 0: do not look")
     parser.add_argument("--max-rate", type=float, default=100000)
     parser.add_argument("--step-s", type=float, default=1, help="of a step of --find-max")
     parser.add_argument("address")
@@ -147,6 +147,17 @@ def chain(folder: str, level: str, subject: str) -> list[tuple[int, str]]:
     return [(INNER, inner), (FRONT, front)]
 
 
+def find_highest(args: argparse.Namespace, url: str, load: dict) -> dict:
+    """Above the rate of LOAD. Where that is too much already there is none."""
+    p99 = loadgen.us(load, "latency", "p99")
+    if not args.limit_ms or p99 is None or p99 >= args.limit_ms * 1e3:
+        return {}
+    condition = f"--find-max=p99<{args.limit_ms:g}ms"
+    options = [f"--rate={args.rate:g}", condition, f"--max-rate={args.max_rate:g}", f"--seconds={args.step_s:g}"]
+    common = [f"--mix=1:{args.path}", f"--connections={args.connections}", "--warm=0.2"]
+    return loadgen.run(args.build, url, *common, *options).get("find_max") or {}
+
+
 def measure(args: argparse.Namespace, url: str) -> None:
     common = [f"--mix=1:{args.path}", f"--connections={args.connections}"]
     steps = {
@@ -155,13 +166,10 @@ def measure(args: argparse.Namespace, url: str) -> None:
             keep=f"{args.run}/load.json",
         )
     }
-    highest = None
-    if args.limit:
-        options = [f"--find-max={args.limit}", f"--max-rate={args.max_rate:g}", f"--seconds={args.step_s:g}"]
-        highest = loadgen.run(args.build, url, *common, *options).get("find_max") or {}
+    highest = find_highest(args, url, steps["load"])
     names = ("p50", "p90", "p99", "p999")
     figures = {f"chain_{name}": loadgen.us(steps["load"], "latency", name) for name in names}
-    figures["highest_rate"] = highest and highest.get("rate")
+    figures["highest_rate"] = highest.get("rate")
     loadgen.done({**figures, **loadgen.failures(*steps.values())}, steps, highest=highest)
 
 

@@ -39,7 +39,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=1000)
     parser.add_argument("--seconds", type=float, default=10, help="of the rest")
     parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--limit", default="p99<10ms", help="of the highest rate")
+    parser.add_argument("--limit-ms", type=float, default=10, help="of p99 at the highest rate")
     parser.add_argument("--max-rate", type=float, default=100000)
     parser.add_argument("--step-s", type=float, default=1, help="of a step of --find-max")
     parser.add_argument("--burst", default="100@500", help="requests at once @ each so many ms")
@@ -113,42 +113,59 @@ class Subject:
                 self.process.wait()
 
 
-def steps(args: argparse.Namespace) -> dict[str, dict]:
-    """The loads, in their order. The first 1,000 have no warm-up: they are it."""
-    url = f"http://{args.address}:{args.port}/compute"
-    rate = f"--rate={args.rate:g}"
+class Life:
+    """The loads of one life, in their order. The first 1,000 have no warm-up: they are it."""
 
-    def ask(*options: str, keep: str = "") -> dict:
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.url = f"http://{args.address}:{args.port}/compute"
+        self.rate = f"--rate={args.rate:g}"
+        self.done: dict[str, dict] = {}
+
+    def ask(self, *options: str, keep: str = "") -> dict:
+        args = self.args
         post = [f"--post={args.post}", "--type=application/json", f"--connections={args.connections}"]
-        return loadgen.run(args.build, url, *post, *options, keep=keep)
+        return loadgen.run(args.build, self.url, *post, *options, keep=keep)
 
-    return {
-        "first": ask(rate, "--warm=0", "--floor=0", f"--seconds={FIRST / args.rate:g}"),
-        "rest": ask(rate, "--warm=0", f"--seconds={args.seconds:g}", keep=f"{args.run}/load.json"),
-        "highest": ask(
-            f"--find-max={args.limit}", f"--max-rate={args.max_rate:g}", f"--seconds={args.step_s:g}"
-        ),
-        "burst": ask(f"--burst={args.burst}", "--connections=100", f"--seconds={args.seconds:g}"),
-    }
+    def lead(self) -> None:
+        args, seconds = self.args, f"--seconds={self.args.seconds:g}"
+        self.done["first"] = self.ask(self.rate, "--warm=0", "--floor=0", f"--seconds={FIRST / args.rate:g}")
+        self.done["rest"] = self.ask(self.rate, "--warm=0", seconds, keep=f"{args.run}/load.json")
+        self.done["highest"] = self.highest()
+        self.done["burst"] = self.ask(f"--burst={args.burst}", "--connections=100", seconds)
 
+    def highest(self) -> dict:
+        """Looked for above the rate that was asked so far. Where that is too much already there is
+        none: the search would go down to rates that nobody means."""
+        args, p99 = self.args, self.us("rest", "p99")
+        if p99 is None or p99 >= args.limit_ms * 1e3:
+            return {}
+        return self.ask(
+            self.rate, f"--find-max=p99<{args.limit_ms:g}ms", f"--max-rate={args.max_rate:g}",
+            f"--seconds={args.step_s:g}", "--warm=0.2",
+        )
 
-def figures(first_ms: float, done: dict[str, dict]) -> dict[str, Optional[float]]:
-    def of(step: str, name: str) -> Optional[float]:
-        return loadgen.us(done[step], "latency", name)
+    def us(self, step: str, name: str) -> Optional[float]:
+        return loadgen.us(self.done[step], "latency", name)
 
-    return {
-        "first_ms": first_ms,
-        "first_p50": of("first", "p50"),
-        "first_p99": of("first", "p99"),
-        "first_max": of("first", "max"),
-        "rest_p50": of("rest", "p50"),
-        "rest_p99": of("rest", "p99"),
-        "first_ratio": loadgen.ratio(of("first", "p50"), of("rest", "p50")),
-        "highest_rate": (done["highest"].get("find_max") or {}).get("rate"),
-        "burst_p50": of("burst", "p50"),
-        "burst_max": of("burst", "max"),
-        **loadgen.failures(done["first"], done["rest"], done["burst"]),
-    }
+    def figures(self, first_ms: float) -> dict[str, Optional[float]]:
+        return {
+            "first_ms": first_ms,
+            "first_p50": self.us("first", "p50"),
+            "first_p99": self.us("first", "p99"),
+            "first_max": self.us("first", "max"),
+            "rest_p50": self.us("rest", "p50"),
+            "rest_p99": self.us("rest", "p99"),
+            "first_ratio": loadgen.ratio(self.us("first", "p50"), self.us("rest", "p50")),
+            "highest_rate": (self.done["highest"].get("find_max") or {}).get("rate"),
+            "burst_p50": self.us("burst", "p50"),
+            "burst_max": self.us("burst", "max"),
+            **loadgen.failures(*self.judged().values()),
+        }
+
+    def judged(self) -> dict[str, dict]:
+        """The highest rate is found by steps that fail: its verdict is in its own result."""
+        return {name: self.done[name] for name in ("first", "rest", "burst")}
 
 
 def main() -> None:
@@ -158,12 +175,11 @@ def main() -> None:
     try:
         first_ms = subject.first_ms(args.address, int(args.port), args.post.encode())
         subject.until_ready()
-        done = steps(args)
+        life = Life(args)
+        life.lead()
     finally:
         subject.end()
-    # The highest rate is found by runs that fail: its own verdict is in its result.
-    judged = {name: done[name] for name in ("first", "rest", "burst")}
-    loadgen.done(figures(first_ms, done), judged, highest=done["highest"].get("find_max"))
+    loadgen.done(life.figures(first_ms), life.judged(), highest=life.done["highest"].get("find_max"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import loadgen
 
 TRIES = 6
 LESS = 0.9  # of the rate, for the next try
+FROM = 8  # the search begins at the aim over this: a p99.9 needs some thousands of answers a step
 
 
 def arguments() -> argparse.Namespace:
@@ -54,8 +55,10 @@ class Asker:
 
     def highest_of_steps(self) -> float:
         args = self.args
+        condition = f"--find-max=p99.9<{args.limit_us:g}us"
         found = self.ask(
-            f"--find-max=p99.9<{args.limit_us:g}us", f"--max-rate={args.aim:.0f}", seconds=args.step_s
+            condition, f"--rate={args.aim / FROM:.0f}", f"--max-rate={args.aim:.0f}", "--warm=0.3",
+            seconds=args.step_s,
         )
         return (found.get("find_max") or {}).get("rate") or 0.0
 
