@@ -82,6 +82,8 @@ EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
 TOOLS := saker-stat saker-ctl saker-load saker-probe
+# What the lab's experiments ask with: one program a question.
+MEASURES := measure-first measure-media measure-pages
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
@@ -106,11 +108,11 @@ Q := @
 say = @printf '  %-5s %s\n' $(1) $(2)
 endif
 
-all: $B/saker $(TOOLS:%=$B/%) links
+all: $B/saker $(TOOLS:%=$B/%) $(MEASURES:%=$B/%) links
 
 # build/saker, build/saker-stat ...: whatever flavour was built last
-links: $B/saker $(TOOLS:%=$B/%)
-	$Q$(if $(filter build/%,$B),for x in saker $(TOOLS); do ln -sfn $(B:build/%=%)/$$x build/$$x; done,:)
+links: $B/saker $(TOOLS:%=$B/%) $(MEASURES:%=$B/%)
+	$Q$(if $(filter build/%,$B),for x in saker $(TOOLS) $(MEASURES); do ln -sfn $(B:build/%=%)/$$x build/$$x; done,:)
 
 $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
@@ -234,6 +236,11 @@ $(bpf-tests): $B/%: tests/bpf/%.c $B/steer.skel.h $B/icmp.o $B/guard.o $B/prefix
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BPF_LIBS)
 
+$B/measure-first: tools/measure/first_server.c tools/measure/first_ask.c tools/measure/first.h
+$(MEASURES:%=$B/%): $B/measure-%: tools/measure/%.c tools/measure/measure.c tools/measure/measure.h Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) -iquote tools/measure $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
+
 # The client and the peer of compute.sh.
 $B/rate: tests/bench/rate.c tests/bench/rate_report.c tests/bench/rate.h Makefile | $B
 	$(call say,CC,$<)
@@ -266,7 +273,7 @@ SANITIZE := address,undefined
 check:
 	$Qtests/check.sh $B
 
-check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe
+check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe $(MEASURES:%=$B/%)
 	$Qtests/pure.sh $B
 
 check-san:
@@ -355,7 +362,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/lib/saker/lab $(DESTDIR)$(PREFIX)/share/saker/experiments
-	install -m 755 $B/saker $(TOOLS:%=$B/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $B/saker $(TOOLS:%=$B/%) $(MEASURES:%=$B/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 docs/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 644 docs/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 tools/saker-lab $(DESTDIR)$(PREFIX)/bin

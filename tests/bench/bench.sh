@@ -18,7 +18,6 @@ need nginx wrk
 mkdir -p "$build/bench"
 : > "$raw"
 : > "$result"
-"${CC:-cc}" -O2 -Wall -Wextra -Werror -o "$build/bench/first" "$here/first.c" || exit 1
 network
 
 # Of a process and its children, in KiB.
@@ -53,11 +52,12 @@ measure_all() { # SERVER URL NUMBER
 	value pss_kib "$1" "$(pss "$3")"
 }
 
-first() { # SERVER PORT COMMAND...
+# A start of it: what measure-first says is in $dir/first.
+first() { # SERVER OPTIONS... ADDRESS PORT COMMAND...
 	name=$1
 	shift
-	took=$(in_s "$build/bench/first" $server4 "$@" 2> "$dir/first.log") || die "$(cat "$dir/first.log")"
-	value first_answer_ms "$name" "$took"
+	in_s "$build/measure-first" "$@" > "$dir/first" 2> "$dir/first.log" || die "$(cat "$dir/first.log")"
+	value first_answer_ms "$name" "$(jq .figures.first_answer_ms "$dir/first")"
 }
 
 # --- the runs ----------------------------------------------------------------------------
@@ -81,11 +81,9 @@ done
 run=0
 while [ $run -lt $starts ]; do
 	run=$((run + 1))
-	first saker $port "$build/saker" -q -i server0 -p $port
-	first nginx $nginx_port nginx -p "$dir/nginx" -c "$dir/nginx/conf"
-	start_saker
-	value bypass_ms saker "$(stat_json | jq '(.mode.ready_ns - .mode.started_ns) / 1e6')"
-	down "$saker"
+	first saker --bypass --cpu=0 --server-cpu=1 $server4 $port "$build/saker" -i server0 -p $port --io-cpu=1
+	value bypass_ms saker "$(jq .figures.bypass_ms "$dir/first")"
+	first nginx --cpu=0 --server-cpu=1 $server4 $nginx_port nginx -p "$dir/nginx" -c "$dir/nginx/conf"
 done
 
 # --- medians and ratios ---------------------------------------------------------------------
