@@ -128,6 +128,14 @@ class First(unittest.TestCase):
         self.assertLess(figures["first_answer_ms"], figures["bypass_ms"])
         self.assertEqual(said["ready"], ready)
 
+    def test_bypass_only_when_asked(self):
+        """The line is there all the same, while the server ends."""
+        port = free_port()
+        ready = "saker: ready: x 1.2.3.4 port 1, rung xdp-native, copy"
+        said, _ = run("measure-first", "127.0.0.1", port, *standin(port, words=ready))
+        self.assertIsNone(said["figures"]["bypass_ms"])
+        self.assertIsNone(said["ready"])
+
     def test_no_bypass_is_invalid(self):
         port = free_port()
         said, _ = run("measure-first", "--bypass", "127.0.0.1", port,

@@ -3,8 +3,8 @@
  * first.c - measure-first: from exec to the first answer
  *
  * Place    The network namespace of the servers, so that their sockets are asked over the
- *          loopback of the kernel and no link is in the figure. --bypass-from names the
- *          namespace that asks over the link.
+ *          loopback of the kernel and no link is in the figure; --from is another one, where
+ *          the way there is the question. --bypass-from asks over the link afterwards.
  * Model    Start the commands; ask each in a loop of new connections until it answers 200.
  *          `first_answer_ms` is from just before the fork to the status line. A server that
  *          says `saker: ready` is timed to that line too: `bypass_ms`. It is another figure
@@ -24,6 +24,7 @@
 enum {
 	OPT_CPU = 256,
 	OPT_SERVER_CPU,
+	OPT_FROM,
 	OPT_BYPASS,
 	OPT_BYPASS_FROM,
 	OPT_COUNT,
@@ -37,9 +38,9 @@ enum {
 static const struct argp_option options[] = {
 	{ "cpu", OPT_CPU, "N", 0, "Ask from this CPU", 0 },
 	{ "server-cpu", OPT_SERVER_CPU, "N", 0, "Start the command on this CPU", 0 },
+	{ "from", OPT_FROM, "NETNS", 0, "Ask from that namespace (a path, as /run/netns/NAME)", 0 },
 	{ "bypass", OPT_BYPASS, NULL, 0, "Time `saker: ready` too; no XDP rung: invalid", 0 },
-	{ "bypass-from", OPT_BYPASS_FROM, "NETNS", 0,
-	  "And ask once more from there (a path, as /run/netns/NAME)", 0 },
+	{ "bypass-from", OPT_BYPASS_FROM, "NETNS", 0, "And ask once more from that namespace", 0 },
 	{ "count", OPT_COUNT, "N", 0,
 	  "Start N of them; %n in ADDRESS, PORT and COMMAND is 0, 1 ... (1)", 0 },
 	{ "pause", OPT_PAUSE, "US", 0,
@@ -62,6 +63,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SERVER_CPU:
 		f->server_cpu = (int)measure_number("--server-cpu", arg, 0, CPU_SETSIZE - 1);
+		break;
+	case OPT_FROM:
+		f->from = arg;
 		break;
 	case OPT_BYPASS_FROM:
 		f->bypass_from = arg;
@@ -145,7 +149,7 @@ static void report(const struct first *f, const char *invalid)
 	fputs(",\"figures\":{", stdout);
 	put_ms("first_answer_ms", 0, first);
 	put_ms("last_answer_ms", 0, last);
-	put_ms("bypass_ms", f->servers[0].started_ns, f->ready_ns);
+	put_ms("bypass_ms", f->servers[0].started_ns, f->bypass ? f->ready_ns : 0);
 	put_ms("bypass_answer_ms", f->servers[0].started_ns, f->bypass_answered_ns);
 	printf(",\"majflt\":%llu,\"minflt\":%llu,\"read_kib\":%llu}",
 	       (unsigned long long)f->cost.majflt, (unsigned long long)f->cost.minflt,
@@ -159,7 +163,7 @@ static void report(const struct first *f, const char *invalid)
 	}
 	printf("],\"pause_us\":%u,\"realtime\":%s,\"ready\":", f->pause_us,
 	       f->realtime ? "true" : "false");
-	if (f->ready_ns)
+	if (f->bypass)
 		measure_text(f->said);
 	else
 		fputs("null", stdout);
@@ -219,16 +223,33 @@ static int measure(struct first *f)
 {
 	int error = servers_start(f);
 
+	if (!error && f->from)
+		error = ask_go(f, f->from);
 	if (error)
 		return error;
 	if (!ask_all(f))
 		return no_answer(f, "no answer");
 	cost_of(f);
+	if (f->from && ask_go(f, NULL))
+		return MEASURE_CANNOT;
 	if (f->bypass && !await_ready(f))
 		return no_answer(f, "no `saker: ready`");
 	if (f->bypass_from && !ask_from(f))
 		return no_answer(f, "no answer over the link");
 	return f->after ? run_after(f) : 0;
+}
+
+/* Nobody else; and the first question finds whose address it is, which is not to be in
+ * the figure. */
+static int look_around(struct first *f)
+{
+	int error = f->from ? ask_go(f, f->from) : 0;
+
+	if (!error)
+		error = nobody_there(f);
+	if (!error && f->from)
+		error = ask_go(f, NULL);
+	return error;
 }
 
 int main(int argc, char **argv)
@@ -247,7 +268,7 @@ int main(int argc, char **argv)
 	check(f);
 	int status = servers_prepare(f);
 	if (!status)
-		status = nobody_there(f);
+		status = look_around(f);
 	if (!status) {
 		asker(f);
 		status = measure(f);

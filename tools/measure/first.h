@@ -40,7 +40,7 @@ struct first {
 	/* As asked for. */
 	int cpu, server_cpu;
 	bool bypass;
-	const char *bypass_from, *log, *path, *after;
+	const char *from, *bypass_from, *log, *path, *after;
 	unsigned count, pause_us, n_words;
 	uint64_t timeout_ns;
 	char **words; /* ADDRESS PORT COMMAND... */
@@ -48,9 +48,9 @@ struct first {
 	struct server servers[FIRST_SERVERS];
 	struct cost cost;
 	uint64_t ready_ns, bypass_answered_ns;
-	bool realtime, ended; /* ended: one of the commands did, early */
-	int pipe[2], log_fd;
-	char said[FIRST_SAID]; /* what they said; once ready, that line alone */
+	bool realtime, ended;         /* ended: one of the commands did, early */
+	int pipe[2], log_fd, home_fd; /* home_fd: the namespace of the servers */
+	char said[FIRST_SAID];        /* what they said; once ready, that line alone */
 	size_t said_len;
 	char *after_text;
 };
@@ -70,7 +70,13 @@ bool servers_hopeless(struct first *f);
 void cost_of(struct first *f);
 int run_after(struct first *f);
 
-/* --- first_ask.c: false: not in time --- */
+/* --- first_ask.c --- */
+
+/* Sockets are of that network namespace from now on; NULL: of the servers' again. Of this
+ * process: a child that is forked now starts there. 0, or a status after words on stderr. */
+int ask_go(struct first *f, const char *netns);
+
+/* False: not in time. */
 bool ask_once(struct first *f, struct server *s, int wait_ms);
 bool ask_all(struct first *f);
 bool await_ready(struct first *f);

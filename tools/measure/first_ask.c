@@ -108,21 +108,25 @@ bool await_ready(struct first *f)
 	return f->ready_ns;
 }
 
+int ask_go(struct first *f, const char *netns)
+{
+	int fd = netns ? open(netns, O_RDONLY | O_CLOEXEC) : f->home_fd;
+	bool gone = fd >= 0 && !setns(fd, CLONE_NEWNET);
+	int error = errno;
+
+	if (netns && fd >= 0)
+		close(fd);
+	return gone ? 0 :
+		      measure_trouble("%s: %s: name a network namespace, and run as root",
+				      netns ? netns : "going back", strerror(error));
+}
+
 bool ask_from(struct first *f)
 {
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	int fd = open(f->bypass_from, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
-		measure_trouble("--bypass-from=%s: %s: name a network namespace, and run as root",
-				f->bypass_from, strerror(errno));
+	if (ask_go(f, f->bypass_from))
 		return false;
-	}
 	while (!f->bypass_answered_ns && !servers_hopeless(f))
 		if (step(f, f->servers))
 			f->bypass_answered_ns = measure_now_ns();
-	bool back = home >= 0 && !setns(home, CLONE_NEWNET);
-	close(fd);
-	close(home);
-	return f->bypass_answered_ns && back;
+	return !ask_go(f, NULL) && f->bypass_answered_ns;
 }

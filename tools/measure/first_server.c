@@ -62,6 +62,7 @@ int servers_prepare(struct first *f)
 	for (unsigned i = 0; i < f->count; i++)
 		if (address_of(f, i))
 			return MEASURE_USAGE;
+	f->home_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK))
 		return measure_trouble("pipe: %s", strerror(errno));
 	if (!f->log)
