@@ -43,6 +43,9 @@ _Noreturn void base_panic(const char *what, const char *file, int line);
 #define must_debug(cond) ((void)sizeof(cond))
 #endif
 
+/* Of every CPU that this is built for. */
+enum { CACHE_LINE = 64 };
+
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -30,72 +30,76 @@ enum tcp_due_bits {
 enum { LOSS_RANGES = 6 }; /* 12 segments fill a large block: six holes at most */
 
 struct loss {
-	struct {
-		uint32_t left, right;
-	} sacked[LOSS_RANGES]; /* in order, apart from each other, above snd_una */
-	uint32_t recover;      /* recovery ends when this is acknowledged; none begins before */
-	uint32_t rxt_nxt;      /* sent again up to here in this recovery */
+	uint32_t recover; /* recovery ends when this is acknowledged; none begins before */
+	uint32_t rxt_nxt; /* sent again up to here in this recovery */
 	uint8_t count;
 	uint8_t dup_acks;
 	bool recovering;
 	bool probe_next; /* the timer that runs is the probe's, not the time-out */
 	bool probed;     /* the tail was sent again; nothing new was acknowledged since */
+	struct {
+		uint32_t left, right;
+	} sacked[LOSS_RANGES]; /* in order, apart from each other, above snd_una */
 };
 
+/* With many connections each line is a miss (make bench B=crowd). A segment in order and
+ * its answer touch CONN_USUAL bytes, four lines; the fifth has losses. */
 struct conn {
-	/* what every segment touches */
 	struct pkt_flow flow;
+	uint16_t hash_next; /* slots; TCP_NONE ends. Free slots: the free list */
+	uint16_t due_next;
 	uint32_t snd_una; /* out[] starts here */
 	uint32_t snd_nxt;
 	uint32_t rcv_nxt;
 	uint32_t rcv_adv; /* right edge of the window that we announced */
 	uint32_t snd_wnd;
-	uint16_t hash_next; /* slots; TCP_NONE ends. Free slots: the free list */
-	uint16_t due_next;
 	uint8_t state;
 	uint8_t due;
 	bool queued; /* on the due list */
-
 	bool has_ts;
+
 	uint8_t snd_scale, rcv_scale; /* of the peer's window, of ours */
 	uint8_t retries;              /* time-outs since the last new ACK */
 	uint8_t silence;              /* time-outs since the last acceptable ACK, new or not */
 	bool sack_ok;                 /* both offered SACK */
 	bool fin_sent;                /* our FIN was sent at least once */
 	uint8_t full_segs;            /* full-sized segments not yet acknowledged */
+	uint8_t told;                 /* enum tcp_flow: what was noted last, if adopted */
 	uint16_t mss; /* data bytes a segment may carry to the peer, options taken off */
+	struct pkt_link link;
 	uint32_t ts_recent;
 	uint32_t ts_offset;
-	struct pkt_link link;
-
 	uint32_t snd_max; /* highest sequence ever sent */
 	uint32_t snd_wl1, snd_wl2;
 	uint32_t snd_wnd_max;
 	uint32_t ack_sent; /* rcv_nxt of the last segment that we sent */
 	uint32_t room;     /* what the layer above can hold */
 	uint32_t cwnd, ssthresh;
+
 	uint32_t rtt_seq;            /* the timed segment ends here */
-	uint64_t rtt_start_ns;       /* 0: no segment is being timed */
 	uint32_t srtt_us, rttvar_us; /* 0: not measured yet */
-	uint64_t rto_ns;             /* without back-off */
 	uint32_t retransmits;        /* for who wants to know */
-	uint64_t corrected_ns;       /* when a wrong segment without data was last answered */
+	uint64_t rtt_start_ns;       /* 0: no segment is being timed */
+	uint64_t rto_ns;             /* without back-off */
 	uint64_t data_sent_ns;       /* when data left last */
-	struct loss loss;
-	struct reasm *reasm;              /* what came past a gap; NULL: there is none */
-	uint32_t twice_left, twice_right; /* came again, to be said in the next ACK */
 	/* deadlines, 0 is none; the wheel has the earliest */
 	uint64_t at_rtx_ns; /* retransmission or, with a shut window, probe */
 	uint64_t at_ack_ns; /* delayed ACK */
 	uint64_t at_end_ns; /* half-closed for too long */
+
+	struct reasm *reasm;              /* what came past a gap; NULL: there is none */
+	uint32_t twice_left, twice_right; /* came again, to be said in the next ACK */
+	uint64_t corrected_ns;            /* when a wrong segment without data was last answered */
 	/* of a connection whose handshake the kernel answered */
 	uint32_t opened;    /* what its first segment acknowledged: the kernel's cookie + 1 */
 	uint16_t owes_next; /* slots whose note found no place */
-	uint8_t told;       /* enum tcp_flow: what was noted last */
 	bool adopted;
 	bool owes;   /* stands on that list, even when the slot is free */
 	bool unsaid; /* for nothing: a new connection has this flow */
-};
+	struct loss loss;
+} __attribute__((aligned(CACHE_LINE)));
+enum { CONN_USUAL = 4 * CACHE_LINE };
+_Static_assert(offsetof(struct conn, loss.sacked) <= CONN_USUAL, "losses are unusual");
 _Static_assert(sizeof(struct conn) <= 384, "10,000 connections in 16 MB");
 
 /* A connection that is over but whose last segments may still be under way.
