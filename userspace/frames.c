@@ -37,6 +37,7 @@ static bool hand_up(struct worker *w, const struct tcp_event *ev, uint64_t stamp
 	uint32_t n = 0;
 
 	if (ev->len) {
+		fetch_ahead(s, sizeof *s);
 		s->stamp_ns = believable(w, stamp_ns, now_ns);
 		s->pop_ns = now_ns;
 		n = session_bytes(w, ev->slot, (uint8_t *)ev->data, ev->len, now_ns);

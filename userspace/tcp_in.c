@@ -488,13 +488,28 @@ static bool is_another(const struct tcp *t, const struct timewait *w, const stru
 	return adopt_may_open(seg, hint) && !adopt_timewait_again(t, w, seg);
 }
 
+/* The first connection in the bucket is the right one three times of four, and all of it
+ * is wanted whatever the segment says. */
+FETCH_INLINE void fetch_conn(const struct tcp *t, uint64_t hash)
+{
+	uint16_t slot = t->bucket[hash & t->bucket_mask];
+
+	if (slot == TCP_NONE)
+		return;
+	fetch_ahead((const uint8_t *)&t->conn[slot] + CACHE_LINE, CONN_USUAL - CACHE_LINE);
+	fetch_ahead(&t->entries[slot], 1);
+	fetch_ahead(&t->p.out[slot], 1);
+}
+
 enum tcp_verdict tcp_input(struct tcp *t, const struct pkt_seg *seg, const struct tcp_hint *hint,
 			   uint64_t now_ns, struct tcp_event *ev)
 {
 	uint64_t hash = tcp_hash(t, &seg->flow);
-	struct conn *c = tcp_find(t, &seg->flow, hash);
 	struct timewait *w;
+	struct conn *c;
 
+	fetch_conn(t, hash);
+	c = tcp_find(t, &seg->flow, hash);
 	*ev = (struct tcp_event){ .slot = TCP_NONE };
 	t->stubs_first = false;
 	if (likely(c))
