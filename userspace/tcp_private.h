@@ -121,7 +121,7 @@ struct timewait_flow {
 	uint8_t rcv_scale;
 };
 
-enum { TIMEWAIT_WAYS = 4 };
+enum { TIMEWAIT_WAYS = 4, EARLY_WAYS = 4 };
 
 /* A flow whose SYN was answered lately. Not a half-open connection: a hint that
  * may be lost at any time, so that a flood of SYNs costs nothing. When the

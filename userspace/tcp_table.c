@@ -266,14 +266,35 @@ void timewait_forget(struct tcp *t, uint64_t hash)
 
 /* --- early segments ------------------------------------------------------------------ */
 
-static struct early *early_of(const struct tcp *t, uint64_t hash)
+static struct early *early_set(const struct tcp *t, uint64_t hash)
 {
-	return &t->early[(hash >> 8) % EARLY_MAX];
+	return &t->early[(hash >> 8) % (EARLY_MAX / EARLY_WAYS) * EARLY_WAYS];
+}
+
+static uint32_t early_left_ms(const struct early *e, uint64_t now_ns)
+{
+	uint32_t left = e->until_ms - (uint32_t)(now_ns / NS_PER_MS);
+
+	return e->tag && left <= TCP_EARLY_MS ? left : 0;
+}
+
+/* Its own place, or that of the one which ends first. */
+static struct early *early_room(const struct tcp *t, uint64_t hash, uint64_t now_ns)
+{
+	struct early *e = early_set(t, hash), *room = e;
+
+	for (int i = 0; i < EARLY_WAYS; i++) {
+		if (e[i].tag == (uint32_t)(hash >> 32))
+			return &e[i];
+		if (early_left_ms(&e[i], now_ns) < early_left_ms(room, now_ns))
+			room = &e[i];
+	}
+	return room;
 }
 
 void early_note(struct tcp *t, uint64_t hash, uint32_t isn, uint64_t now_ns)
 {
-	*early_of(t, hash) = (struct early){
+	*early_room(t, hash, now_ns) = (struct early){
 		.tag = (uint32_t)(hash >> 32),
 		.until_ms = (uint32_t)(now_ns / NS_PER_MS) + TCP_EARLY_MS,
 		.isn = isn,
@@ -282,16 +303,23 @@ void early_note(struct tcp *t, uint64_t hash, uint32_t isn, uint64_t now_ns)
 
 bool early_find(const struct tcp *t, uint64_t hash, uint64_t now_ns, uint32_t *isn)
 {
-	const struct early *e = early_of(t, hash);
+	const struct early *e = early_set(t, hash);
 
-	*isn = e->isn;
-	return e->tag == (uint32_t)(hash >> 32) &&
-	       e->until_ms - (uint32_t)(now_ns / NS_PER_MS) <= TCP_EARLY_MS;
+	for (int i = 0; i < EARLY_WAYS; i++)
+		if (e[i].tag == (uint32_t)(hash >> 32) && early_left_ms(&e[i], now_ns)) {
+			*isn = e[i].isn;
+			return true;
+		}
+	return false;
 }
 
 void early_forget(struct tcp *t, uint64_t hash)
 {
-	*early_of(t, hash) = (struct early){ .tag = 0 };
+	struct early *e = early_set(t, hash);
+
+	for (int i = 0; i < EARLY_WAYS; i++)
+		if (e[i].tag == (uint32_t)(hash >> 32))
+			e[i].tag = 0;
 }
 
 /* --- looking in ---------------------------------------------------------------------- */

@@ -122,6 +122,29 @@ static void test_strays(void)
 	}
 }
 
+/* Each hint has its place, also when all connections begin at once; here each has lost its
+ * first segment. */
+static void test_early_crowd(void)
+{
+	enum { CROWD = 200 };
+	struct pkt_seg second[CROWD];
+	unsigned kept = 0;
+
+	fresh();
+	for (unsigned i = 0; i < CROWD; i++) {
+		second[i] = handshake((uint16_t)(2000 + i), 1460, PKT_NO_SCALE, false);
+		second[i].seq += 30;
+		second[i].len = 30;
+	}
+	now += 1000 * ms;
+	for (unsigned i = 0; i < CROWD; i++)
+		kept += feed(second[i]) == TCP_early;
+	is(kept, CROWD, "of %u connections at once none is reset for what overtook", CROWD);
+	ok(!sends(), "and none is answered");
+	now += (TCP_EARLY_MS + 1) * ms;
+	is(feed(second[0]), TCP_stray, "3 s without a word, and it is");
+}
+
 /* --- what the layer above does --------------------------------------------------------- */
 
 static void test_took_less(void)
@@ -401,6 +424,7 @@ int main(void)
 {
 	test_open();
 	test_strays();
+	test_early_crowd();
 	test_took_less();
 	test_abort();
 	test_linger();
