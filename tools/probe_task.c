@@ -23,6 +23,7 @@ struct thread {
 
 struct task {
 	const struct probe *p;
+	struct source *source; /* NULL: not yet */
 	int pid;
 	struct text status, stat;
 	struct count minflt, majflt;
@@ -129,6 +130,8 @@ static void read_task(void *state, double *cell)
 	const char *text = text_read(&t->status);
 	uint64_t value, sum[3];
 
+	if (!text && t->source)
+		probe_remark(t->source, "ended meanwhile");
 	if (!text)
 		return;
 	if (parse_field(text, "VmRSS", &value))
@@ -178,11 +181,11 @@ static void one(struct probe *p, int pid)
 		return;
 	}
 	read_task(t, base);
-	struct source *s = probe_source(p, read_task, t, "%s", name);
+	t->source = probe_source(p, read_task, t, "%s", name);
 	if (t->used == TASK_THREADS)
-		probe_remark(s, "the first %d of its threads", TASK_THREADS);
+		probe_remark(t->source, "the first %d of its threads", TASK_THREADS);
 	else if (!t->migrations)
-		probe_remark(s, "no migrations: no sched file (CONFIG_SCHED_DEBUG)");
+		probe_remark(t->source, "no migrations: no sched file (CONFIG_SCHED_DEBUG)");
 	add_columns(p, t);
 }
 
