@@ -11,6 +11,9 @@
 /* drivers/char/broadcom/vcio.c of Raspberry Pi's kernel. */
 #define VCIO_PROPERTY _IOWR(100, 0, char *)
 
+_Static_assert(VCIO_PROPERTY == 0xc0006400 + (sizeof(char *) << 16),
+	       "the number depends on the size of a pointer");
+
 /* One sweep over the PMIC's channels takes the firmware about 23 ms on a Pi 5 (published
  * by others, zeus 2026-08; not measured by us): ten a second are a quarter of its time. */
 enum { PMIC_HZ = 10 };

@@ -101,7 +101,7 @@ static void join_power(struct probe *p, struct rows *r)
 	if (!p->power || s->absent)
 		return;
 	if (!power_load(&w, p->power, s->why, sizeof s->why)) {
-		s->absent = true;
+		s->absent = !r->headed; /* else it has a column */
 		fprintf(stderr, "saker-probe: --power=%s\n", s->why);
 		return;
 	}
@@ -119,9 +119,9 @@ static void join_power(struct probe *p, struct rows *r)
 
 struct run {
 	uint64_t rows, left_out;
-	uint64_t began, ended; /* monotonic */
-	int64_t stepped;       /* how far the wall clock was set meanwhile */
-	uint64_t cost_ns;      /* CPU time of the samples */
+	uint64_t began;   /* monotonic */
+	int64_t stepped;  /* how far the wall clock was set meanwhile */
+	uint64_t cost_ns; /* CPU time of the samples */
 };
 
 static void write_rows(struct probe *p, struct rows *r, const struct run *run)
