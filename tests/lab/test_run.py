@@ -27,6 +27,14 @@ def children() -> list:
     return found
 
 
+def members(group: int, wanted: int) -> int:
+    """How many processes the session has, as soon as these are `wanted`."""
+    until = time.monotonic() + 15
+    while len(subject.of_session(group)) != wanted and time.monotonic() < until:
+        time.sleep(0.02)
+    return len(subject.of_session(group))
+
+
 class States(rig.Lab):
     def tearDown(self):
         self.assertEqual(children(), [])
@@ -183,15 +191,12 @@ class Killed(rig.Lab):
         lab = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, cwd=Path(process.__file__).parent)
         group = int(lab.stdout.readline())
-        self.assertEqual(len(subject.of_session(group)), 2)
+        self.assertEqual(members(group, 2), 2)
         lab.kill()
         lab.wait()
         lab.stdin.close()
         lab.stdout.close()
-        until = time.monotonic() + 10
-        while subject.of_session(group) and time.monotonic() < until:
-            time.sleep(0.02)
-        self.assertEqual(subject.of_session(group), [])
+        self.assertEqual(members(group, 0), 0)
         with process.Processes():
             pass    # the lock is free
 

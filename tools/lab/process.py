@@ -154,5 +154,7 @@ def run(words: Sequence[str], seconds: float = 30, **more) -> "subprocess.Comple
 
 
 def last_line(text: str) -> str:
+    """The last one that says what is wrong: argp puts a hint behind it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    said = [line for line in lines if not line.startswith("Try `")] or lines
+    return said[-1] if said else ""

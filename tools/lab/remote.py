@@ -26,8 +26,8 @@ KEPT = """exec 3<&0
 {command} </dev/null 3<&- & job=$!
 (cat <&3; kill $job) >/dev/null 2>&1 & watch=$!
 exec 3<&-
-wait $job; status=$?
-kill $watch
+{{ wait $job; }} 2>/dev/null; status=$?
+kill $watch 2>/dev/null
 exit $status"""
 
 
