@@ -72,7 +72,8 @@ class Lab(unittest.TestCase):
         (self.dir / "peer.py").write_text(PEER)
         (self.dir / "build").mkdir()
         load = self.dir / "build" / "saker-load"
-        load.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {HERE}/standin/saker-load \"$@\"\n")
+        command = f"{sys.executable} -I -S {HERE}/standin/saker-load"
+        load.write_text(f"#!/bin/sh\nexec {command} \"$@\"\n")
         load.chmod(0o755)
         self.facts = facts.gather
         facts.gather = lambda *_: {"boot_id": "a", "kernel": "b", "place": "veth"}

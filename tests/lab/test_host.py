@@ -38,12 +38,14 @@ class Facts(unittest.TestCase):
         wanted = {"host": "pi", "page_size": 16384, "cpus": 4, "governor": "performance",
                   "freq_mhz": 2400.0, "isolated": "2-3", "nohz_full": "", "thp": "madvise",
                   "virtual": None, "board": None, "clocksource": None,
-                  "mitigations": {"spectre_v2": "Mitigation: CSV2, BHB", "meltdown": "Not affected"}}
+                  "mitigations": {"spectre_v2": "Mitigation: CSV2, BHB",
+                                  "meltdown": "Not affected"}}
         self.assertEqual({name: got[name] for name in wanted}, wanted)
 
     def test_of_this_host(self):
         got = facts.of_host()
-        self.assertEqual((got["kernel"], got["page_size"]), (os.uname().release, os.sysconf("SC_PAGESIZE")))
+        self.assertEqual(got["kernel"], os.uname().release)
+        self.assertEqual(got["page_size"], os.sysconf("SC_PAGESIZE"))
         self.assertRegex(got["boot_id"], r"^[0-9a-f-]{36}$")
 
 
@@ -51,16 +53,18 @@ class Need(unittest.TestCase):
     def setUp(self):
         self.root = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
+        modules = f"lib/modules/{os.uname().release}/modules"
         for name, text in (("sys/devices/system/cpu/isolated", "2-3\n"),
                            ("sys/fs/cgroup/cgroup.controllers", "cpu cpuset io\n"),
                            ("sys/class/thermal/thermal_zone1/temp", "40000\n"),
-                           (f"lib/modules/{os.uname().release}/modules.builtin", "kernel/net/a-b.ko\n"),
-                           (f"lib/modules/{os.uname().release}/modules.dep", "kernel/x/macvlan.ko.xz: y\n")):
+                           (modules + ".builtin", "kernel/net/a-b.ko\n"),
+                           (modules + ".dep", "kernel/x/macvlan.ko.xz: y\n")):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)
 
     def lacks(self, thing: str, root=None):
-        return need.missing(thing, programs.Programs(None, self.root), "veth", f"{root or self.root}/")
+        return need.missing(thing, programs.Programs(None, self.root), "veth",
+                            f"{root or self.root}/")
 
     def test_what_is_there(self):
         for thing in ("isolated", "cgroup2", "file:/sys/class/thermal/thermal_zone*/temp", "cpus:1",
@@ -71,8 +75,8 @@ class Need(unittest.TestCase):
     def test_what_is_not(self):
         empty = self.root / "empty"
         for thing, root in (("isolated", empty), ("cgroup2", empty), ("file:/sys/class/fan*", None),
-                            ("cpus:100000", None), ("module:macvla", None), ("command:no-such", None),
-                            ("place:iface", None)):
+                            ("cpus:100000", None), ("module:macvla", None),
+                            ("command:no-such", None), ("place:iface", None)):
             with self.subTest(thing):
                 self.assertEqual(self.lacks(thing, root), "no " + thing)
 
@@ -91,7 +95,7 @@ class Words:
 
 class Subject(unittest.TestCase):
     def setUp(self):
-        self.dir = Path(tempfile.mkdtemp())
+        self.dir = Path(tempfile.mkdtemp()).resolve()
         self.addCleanup(shutil.rmtree, self.dir)
         for name in ("saker", "saker-stat"):
             (self.dir / name).write_text("#!/bin/sh\n")
@@ -100,17 +104,18 @@ class Subject(unittest.TestCase):
 
     def everywhere(self, kind: str, words: list, cpus: str = "3") -> str:
         one = subject.make(kind, Words(), words, cpus, self.dir, self.programs)
-        return " ".join(one.everywhere).replace(str(self.dir.resolve()), "D").replace(str(self.dir), "D")
+        return " ".join(one.everywhere).replace(str(self.dir), "D")
 
     def test_the_responder_is_placed_unless_it_places_itself(self):
         port = subject.PORT
         for words, cpus, wanted in (
-                (["--io=socket"], "3", f"taskset -c 3 D/saker -i eth7 -p {port} --io-cpu=3 --io=socket"),
-                (["--io-cpu=2"], "3", f"D/saker -i eth7 -p {port} --io-cpu=2"),
-                (["--compute-cpus=2"], "3", f"D/saker -i eth7 -p {port} --io-cpu=3 --compute-cpus=2"),
-                ([], "all", f"D/saker -i eth7 -p {port}")):
+                (["--io=socket"], "3", "taskset -c 3 {} --io-cpu=3 --io=socket"),
+                (["--io-cpu=2"], "3", "{} --io-cpu=2"),
+                (["--compute-cpus=2"], "3", "{} --io-cpu=3 --compute-cpus=2"),
+                ([], "all", "{}")):
             with self.subTest(" ".join(words) + " on " + cpus):
-                self.assertEqual(self.everywhere("saker", words, cpus), wanted)
+                self.assertEqual(self.everywhere("saker", words, cpus),
+                                 wanted.format(f"D/saker -i eth7 -p {port}"))
 
     def test_others_are_pinned(self):
         self.assertEqual(self.everywhere("peer", ["node", "x.js"]), "taskset -c 3 node x.js")
@@ -161,7 +166,8 @@ class Remote(unittest.TestCase):
 
     def test_as_a_program(self):
         done = subprocess.run([sys.executable, remote.__file__, "desk", "", "echo", "a b;"],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=True)
         self.assertEqual(done.stdout, "a b;\n")
 
     def load(self, text: str) -> remote.Remote:
@@ -172,7 +178,7 @@ class Remote(unittest.TestCase):
 
     def test_another_version_and_none(self):
         self.load("saker-load 2").same_version("saker-load 2")
-        with self.assertRaisesRegex(Trouble, "it has saker-load 1, here is saker-load 2; install the same"):
+        with self.assertRaisesRegex(Trouble, "it has saker-load 1, here is saker-load 2; install"):
             self.load("saker-load 1").same_version("saker-load 2")
         with self.assertRaisesRegex(Trouble, "no /no/load there; copy"):
             remote.Remote("desk", None, "/no/load").same_version("saker-load 2")
@@ -184,13 +190,14 @@ class Remote(unittest.TestCase):
 
     def test_loopback_is_refused(self):
         self.route('[{"dst":"10.0.0.1","dev":"lo","prefsrc":"10.0.0.1"}]')
-        with self.assertRaisesRegex(Trouble, "loopback does not measure an interface; name another"):
+        with self.assertRaisesRegex(Trouble, "loopback does not measure an interface; name an"):
             self.load("v").check("v", "10.0.0.1")
 
     def test_the_link(self):
-        self.route('[{"dst":"10.0.0.1","gateway":"10.9.9.9","dev":"nowhere0","prefsrc":"10.0.0.2"}]')
+        self.route('[{"gateway":"10.9.9.9","dev":"nowhere0","prefsrc":"10.0.0.2"}]')
         self.assertEqual(self.load("v").check("v", "10.0.0.1"),
-                         {"dev": "nowhere0", "source": "10.0.0.2", "gateway": "10.9.9.9", "speed_mbit": None})
+                         {"dev": "nowhere0", "source": "10.0.0.2", "gateway": "10.9.9.9",
+                          "speed_mbit": None})
         self.route("")
         with self.assertRaisesRegex(Trouble, "no route to 10.0.0.1"):
             self.load("v").link("10.0.0.1")
@@ -198,9 +205,9 @@ class Remote(unittest.TestCase):
 
 class Process(unittest.TestCase):
     def test_the_hint_of_argp_is_not_the_reason(self):
-        self.assertEqual(process.last_line("x: bad option\nTry `x --help' or so.\n"), "x: bad option")
+        self.assertEqual(process.last_line("x: bad option\nTry `x --help'.\n"), "x: bad option")
         self.assertEqual(process.last_line(" \n"), "")
 
     def test_a_command_that_is_not_there(self):
-        with self.assertRaisesRegex(Trouble, "/no/such: No such file or directory; is it installed"):
+        with self.assertRaisesRegex(Trouble, "/no/such: No such file or directory; is it inst"):
             process.run(["/no/such"])

@@ -23,16 +23,19 @@ class Plan(unittest.TestCase):
     def test_abba_turns_round_within_a_block(self):
         runs = plan.make(exp("abba", 3))
         self.assertEqual(spelled(runs), "a1 b1 c1 c1 b1 a1 a2 b2 c2 c2 b2 a2 a1 b1 c1 a2 b2 c2")
-        self.assertEqual([one.repetition for one in runs], [1] * 3 + [2] * 3 + [1] * 3 + [2] * 3 + [3] * 6)
+        self.assertEqual([one.repetition for one in runs],
+                         [1] * 3 + [2] * 3 + [1] * 3 + [2] * 3 + [3] * 6)
 
     def test_abba_cancels_a_straight_drift(self):
         runs = plan.make(exp("abba", 4))
-        mean = {level: sum(one.run for one in runs if one.factors["subject"] == level) for level in "abc"}
-        self.assertEqual(len(set(mean.values())), 1)
+        sums = {level: sum(one.run for one in runs if one.factors["subject"] == level)
+                for level in "abc"}
+        self.assertEqual(len(set(sums.values())), 1)
 
     def test_random_has_each_combination_once_a_repetition(self):
         runs = plan.make(exp("random", 5))
-        self.assertEqual(set(Counter((one.repetition, *one.factors.values()) for one in runs).values()), {1})
+        seen = Counter((one.repetition, *one.factors.values()) for one in runs)
+        self.assertEqual(set(seen.values()), {1})
         self.assertEqual(len(runs), 30)
         self.assertEqual([one.run for one in runs], list(range(1, 31)))
 

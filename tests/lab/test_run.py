@@ -44,15 +44,16 @@ class States(rig.Lab):
         return session.runs[0]
 
     def test_done(self):
-        session = self.make(self.base("before echo before >> $here/order\nafter echo after >> $here/order\n"
+        session = self.make(self.base("before echo before >> $here/order\n"
+                                      "after echo after >> $here/order\n"
                                       "beside echo beside $pid >> $here/order; sleep 60\n"))
         one = self.only(session)
         self.assertEqual((one.state, one.why), ("done", []))
         self.assertGreater(one.figure(session.experiment.known["p50"]), 0)
         self.assertGreater(one.figure(session.experiment.known["pss_kb"]), 100)
         said = one.json("run")
-        self.assertEqual([line.split()[0] for line in (self.dir / "order").read_text().splitlines()],
-                         ["before", "beside", "after"])
+        order = (self.dir / "order").read_text().splitlines()
+        self.assertEqual([line.split()[0] for line in order], ["before", "beside", "after"])
         self.assertIn("peer.py 127.0.0.1", said["commands"]["server"])
         self.assertIn(f"http://127.0.0.1:{subject.PORT}/compute", said["commands"]["load"])
         self.assertLess(said["started_unix_ns"], said["ended_unix_ns"])
@@ -61,11 +62,15 @@ class States(rig.Lab):
 
     def test_failed_by_what(self):
         for name, text, why in (
-                ("the load counts errors", "load --seconds=0.05 --fail=errors", "load: status 1: 3 errors"),
-                ("the load cannot", "load --fail=silent", "load: status 1: saker-load: cannot connect"),
+                ("the load counts errors", "load --seconds=0.05 --fail=errors",
+                 "load: status 1: 3 errors"),
+                ("the load cannot", "load --fail=silent",
+                 "load: status 1: saker-load: cannot connect"),
                 ("the load has no end", "load --fail=mute\nlimit 1", "load: no end within 1 s"),
-                ("the subject dies", "load --seconds=0\nsubject own peer {peer} die", "it ended before the run"),
-                ("the subject does not listen", "load\nsubject own peer sleep 0", "it does not listen"),
+                ("the subject dies", "load --seconds=0\nsubject own peer {peer} die",
+                 "it ended before the run"),
+                ("the subject does not listen", "load\nsubject own peer sleep 0",
+                 "it does not listen"),
                 ("the subject is nobody", "load\nsubject own peer /no/such", "/no/such: "),
                 ("before", "load\nbefore echo a cause >&2; exit 3", "status 3: a cause"),
                 ("after", "load --seconds=0.05\nafter false", "after: false: status 1"),
@@ -76,7 +81,8 @@ class States(rig.Lab):
                 keys = {line.split()[0] for line in text.splitlines()}
                 kept = [line for line in self.base().splitlines() if line.split()[0] not in keys]
                 text = text.format(peer=f"{sys.executable} -I -S {self.dir}/peer.py $address $port")
-                session = self.make("\n".join(kept + text.splitlines()) + "\nafter touch $here/after\n", status=1)
+                lines = [*kept, *text.splitlines(), "after touch $here/after", ""]
+                session = self.make("\n".join(lines), status=1)
                 one = self.only(session)
                 self.assertEqual(one.state, "failed")
                 self.assertIn(why, "; ".join(one.why))
@@ -87,7 +93,8 @@ class States(rig.Lab):
     def test_dirty_is_left_out_unless_accepted(self):
         text = self.base().replace("load --seconds=0.05", "load --seconds=0.05 --fail=invalid")
         one = self.only(self.make(text, status=3))
-        self.assertEqual((one.state, one.why, one.usable), ("dirty", ["load: own lag p99 9 ms"], False))
+        self.assertEqual((one.state, one.why, one.usable),
+                         ("dirty", ["load: own lag p99 9 ms"], False))
         process.run(["rm", "-r", str(self.dir / "out")])
         one = self.only(self.make(text, accept_dirty=True))
         self.assertEqual((one.state, one.usable), ("dirty", True))
@@ -96,13 +103,15 @@ class States(rig.Lab):
         for column, rows, why in (("throttled_now", (0, 4, 0), "while this was measured"),
                                   ("throttled_ever", (0, 0, 262144), "between two looks")):
             with self.subTest(column):
-                script = ("#!/bin/sh\n[ $# -gt 1 ] || exit\nfor o; do case $o in --out=*) f=${o#--out=};; esac; done\n"
+                script = ("#!/bin/sh\n[ $# -gt 1 ] || exit\n"
+                          "for o; do case $o in --out=*) f=${o#--out=};; esac; done\n"
                           f"printf 'unix_ns,s,{column}\\n' > $f\n"
                           + "".join(f"echo 0,0,{row} >> $f\n" for row in rows) + "exec sleep 60\n")
                 probe = self.dir / "build" / "saker-probe"
                 probe.write_text(script)
                 probe.chmod(0o755)
-                one = self.only(self.make(self.base().replace("probe no", "probe --hz=5"), status=3))
+                text = self.base().replace("probe no", "probe --hz=5")
+                one = self.only(self.make(text, status=3))
                 self.assertEqual(one.state, "dirty")
                 self.assertIn(why, one.why[0])
                 process.run(["rm", "-r", str(self.dir / "out")])
@@ -141,7 +150,8 @@ class States(rig.Lab):
         self.assertFalse((one.folder / "server.log").exists(), "nobody else started it")
 
     def test_measure_and_load_of_one_run(self):
-        text = self.base("start no\nmeasure echo '{\"figures\":{\"x\":3}}'\nfigure x figures.x ms lower x\n")
+        text = self.base("start no\nmeasure echo '{\"figures\":{\"x\":3}}'\n"
+                         "figure x figures.x ms lower x\n")
         one = self.only(self.make(text))
         self.assertEqual((one.state, one.found("figures.x")), ("done", 3))
         self.assertGreater(one.found("latency.p50"), 0)
@@ -208,9 +218,23 @@ class Killed(rig.Lab):
             self.assertEqual(p.stop(one, 0.1), -signal.SIGKILL)
             one.child.stdout.close()
 
+    def test_an_interrupt_waits_until_a_process_is_noted(self):
+        self.addCleanup(lambda: [signal.signal(n, h) for n, h in before.items()])
+        before = {number: signal.getsignal(number) for number in process.BREAKING}
+        process.stop_on_signals()
+        done = []
+        with self.assertRaises(KeyboardInterrupt):
+            with process.whole():
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+                done.append("noted")
+            done.append("not broken off")
+        os.kill(os.getpid(), signal.SIGTERM)
+        self.assertEqual(done, ["noted"])
+
     def test_two_labs_at_once_are_refused(self):
         process.LOCK_WAIT = 0.1
         self.addCleanup(setattr, process, "LOCK_WAIT", 15.0)
         with process.Processes():
-            with self.assertRaisesRegex(process.Trouble, "another saker-lab runs on this host; wait"):
+            with self.assertRaisesRegex(process.Trouble, "another saker-lab runs on this host; "):
                 process.locked()

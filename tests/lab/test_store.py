@@ -56,8 +56,9 @@ class Store(unittest.TestCase):
 
     def test_times_come_in_the_figures_unit(self):
         for path, unit, wanted in (
-                ("latency.p50", "us", 2.5), ("latency.p50", "ns", 2500), ("latency.p50", "ms", 0.0025),
-                ("mix.0.latency.p50", "us", 7), ("stages:total.p99_ns", "us", 9),
+                ("latency.p50", "us", 2.5), ("latency.p50", "ns", 2500),
+                ("latency.p50", "ms", 0.0025), ("mix.0.latency.p50", "us", 7),
+                ("stages:total.p99_ns", "us", 9),
                 ("figures.first_ms", "ms", 1.5), ("figures.first_ms", "us", 1500),
                 ("run:pss_kb", "KiB", 2048), ("run:pss_kb", "MiB", 2)):
             with self.subTest(path + " in " + unit):
@@ -77,8 +78,9 @@ class Store(unittest.TestCase):
         self.assertEqual(self.figure("probe:rss_kb.mean", "KiB"), 130)
 
     def test_what_is_not_there_is_none(self):
-        for path in ("latency.p99", "latency.p98", "figures.none", "figures.no", "valid", "latency",
-                     "probe:fan.max", "counters:no", "stages:no.p99_ns", "mix.9.latency.p50", "run:no"):
+        for path in ("latency.p99", "latency.p98", "figures.none", "figures.no", "valid",
+                     "latency", "probe:fan.max", "counters:no", "stages:no.p99_ns",
+                     "mix.9.latency.p50", "run:no"):
             with self.subTest(path):
                 self.assertIsNone(self.figure(path, "us"))
 
@@ -104,9 +106,9 @@ class Store(unittest.TestCase):
         with self.session.write_figures().open() as f:
             rows = list(csv.DictReader(f))
         self.assertEqual(len(rows), 1)
-        self.assertEqual({k: rows[0][k] for k in ("run", "state", "subject", "p50_us", "p99_us", "warm")},
-                         {"run": "1", "state": "dirty", "subject": "a", "p50_us": "2.5", "p99_us": "",
-                          "warm": "4"})
+        wanted = {"run": "1", "state": "dirty", "subject": "a", "p50_us": "2.5", "p99_us": "",
+                  "warm": "4"}
+        self.assertEqual({name: rows[0][name] for name in wanted}, wanted)
 
     def test_a_folder_that_is_there_is_not_overwritten(self):
         with self.assertRaisesRegex(Trouble, "File exists; name another"):

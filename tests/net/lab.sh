@@ -46,14 +46,15 @@ field() { # NUMBER FILE FILTER
 	jq -r "$3" "$out/runs/000$1/$2.json"
 }
 
-has nginx 'the subjects of the lab' && has jq 'what the lab leaves' || finish
+has nginx 'the subjects of the lab' || finish
 
 # --- a session ------------------------------------------------------------------------
 
 run two.lab --quick --accept-dirty
 ended 'four runs on a veth' 0
 is 'each was measured' "$(states | sed 's/dirty/done/g')" 'done done done done '
-is 'in the order A B B A' "$(jq -r '[.runs[].factors.subject] | join(" ")' "$out/plan.json")" 'xdp nginx nginx xdp'
+is 'in the order A B B A' \
+	"$(jq -r '[.runs[].factors.subject] | join(" ")' "$out/plan.json")" 'xdp nginx nginx xdp'
 is 'over the bypass' "$(field 1 run .mode.rung)" xdp-native
 is 'all its requests are in the stages since the mark' \
 	"$(jq -s '.[0].since.stages.total.count >= .[1].requests and .[1].requests >= 190' \

@@ -75,6 +75,9 @@ class Attempt:
             for line in self.exp.after:
                 self.guarded(self.around, line, "after")
         self.throttled()
+        for log in self.folder.glob("*.log"):
+            if log.stat().st_size == 0:
+                log.unlink()
 
     def guarded(self, step: Callable[..., None], *what: Any) -> None:
         try:
@@ -168,8 +171,8 @@ class Attempt:
         if any(w.startswith("--mix") for w in options):
             path = ""
         placed = any(w.startswith("--cpu") for w in options) or self.client_cpu == ALL
-        command = [self.values["client_load"] or self.programs.need("saker-load"), "--json", "--quiet",
-                   *([] if placed else [f"--cpu={self.client_cpu}"]), *options,
+        command = [self.values["client_load"] or self.programs.need("saker-load"),
+                   "--json", "--quiet", *([] if placed else [f"--cpu={self.client_cpu}"]), *options,
                    f"http://{self.place.address}:{subject.PORT}{path}"]
         self.record["commands"]["load"] = shown(command)
         self.judge("load", self.aside(command, ALL if placed else self.client_cpu, "load"))

@@ -11,6 +11,7 @@ Units   seconds
 """
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -19,13 +20,46 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence
 
 from trouble import Trouble
 
 LOCK = (Path("/run/saker-lab.lock") if os.geteuid() == 0 else
         Path(tempfile.gettempdir()) / f"saker-lab-{os.geteuid()}.lock")
 LOCK_WAIT = 15.0        # a keeper's grace, and some
+
+
+# --- signals: one of them breaks the session off, more of them while it clears up do nothing
+
+BREAKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_kept = {"depth": 0, "asked": False}
+
+
+def stop_on_signals() -> None:
+    for number in BREAKING:
+        signal.signal(number, _break_off)
+
+
+def _break_off(_number: int, _frame: object) -> None:
+    if _kept["depth"]:
+        _kept["asked"] = True
+        return
+    for number in BREAKING:
+        signal.signal(number, signal.SIG_IGN)
+    _kept["asked"] = False
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def whole() -> Iterator[None]:
+    """Not to be broken off in between: a process that nobody has noted yet."""
+    _kept["depth"] += 1
+    try:
+        yield
+    finally:
+        _kept["depth"] -= 1
+    if _kept["asked"] and not _kept["depth"]:
+        _break_off(0, None)
 
 
 def python(name: str) -> List[str]:
@@ -98,12 +132,13 @@ class Processes:
     def start(self, words: Sequence[str], **more) -> Process:
         """`more` goes to Popen."""
         more.setdefault("stdin", subprocess.DEVNULL)
-        try:
-            one = Process(words, subprocess.Popen(list(words), start_new_session=True, **more))
-        except OSError as e:
-            raise Trouble(f"{words[0]}: {e.strerror}; is it installed, and in PATH?") from None
-        self.running.append(one)
-        self.tell(f"+{one.pid}")
+        with whole():
+            try:
+                one = Process(words, subprocess.Popen(list(words), start_new_session=True, **more))
+            except OSError as e:
+                raise Trouble(f"{words[0]}: {e.strerror}; is it installed, and in PATH?") from None
+            self.running.append(one)
+            self.tell(f"+{one.pid}")
         return one
 
     def stop(self, one: Process, grace: float = 8.0) -> int:

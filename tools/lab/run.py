@@ -12,7 +12,6 @@ Units   seconds
 from __future__ import annotations
 
 import datetime
-import signal
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -26,7 +25,7 @@ import plan
 import store
 from attempt import Attempt, cpus_of_place
 from place import open_place
-from process import Processes
+from process import Processes, stop_on_signals
 from programs import Programs
 from remote import Remote
 from trouble import Trouble
@@ -44,17 +43,6 @@ class Options:
     ssh_config: Optional[str] = None
     build: Optional[str] = None
     here: str = "."         # the folder of the experiment's file
-
-
-def stop_on_signals() -> None:
-    """One of them breaks the session off; while it clears up, more of them do nothing."""
-    def stop(_number: int, _frame: Any) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
 
 
 def new_session(exp: experiment.Experiment, options: Options, out: Optional[str],
