@@ -46,7 +46,12 @@ class Axes(unittest.TestCase):
     def test_steps(self):
         self.assertEqual(gnuplot.steps(30, 400), [20, 50, 100, 200, 500])
         self.assertEqual(gnuplot.steps(100, 100), [100, 200])
-        self.assertEqual(gnuplot.steps(1, 1e6), [1, 10, 100, 1000, 1e4, 1e5, 1e6])
+        self.assertEqual(gnuplot.steps(0.3, 1), [0.2, 0.5, 1])
+
+    def test_readable(self):
+        self.assertEqual(gnuplot.readable([20, 50, 100]), [20, 50, 100])
+        self.assertEqual(gnuplot.readable(gnuplot.steps(5, 5e4)), [10, 100, 1000, 1e4, 5e4])
+        self.assertEqual(gnuplot.readable(gnuplot.steps(2, 2e4)), [2, 10, 100, 1000, 1e4])
 
     def test_even(self):
         self.assertEqual(gnuplot.even(48.2, 51.7, 4), [49, 50, 51])

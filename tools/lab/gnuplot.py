@@ -75,21 +75,30 @@ def time_label(ns: float) -> str:
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= size * 0.999:
             return f"{ns / size:g} {unit}"
-    return f"{ns:g} ns"
+    return f"{ns:g} ns" if ns else "0"
 
 
 def steps(low: float, high: float) -> List[float]:
-    """1, 2, 5, 10 ... from at or below low to at or above high; only decades when it would be
-    too many to read."""
+    """1, 2, 5, 10 ... from at or below low to at or above high."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     all_steps = [round(m * 10.0 ** d, 12) for d in range(first, last + 1) for m in (1, 2, 5)]
     inner = [s for s in all_steps if low < s < high]
     below = max(s for s in all_steps if s <= low * 1.0001)
     above = min((s for s in all_steps if s >= high * 0.9999), default=all_steps[-1])
-    found = [below, *inner, above] if above > below else [below, below * 2]
+    return [below, *inner, above] if above > below else [below, below * 2]
+
+
+def readable(found: List[float]) -> List[float]:
+    """No more names than an axis has room for: beyond eight, decades alone, and an end that is
+    not too near to one."""
     if len(found) <= 8:
         return found
-    return [found[0], *[s for s in found[1:-1] if f"{s:e}".startswith("1.0")], found[-1]]
+    decades = [s for s in found if f"{s:e}".startswith("1.0")]
+    if found[0] < decades[0] / 4:
+        decades.insert(0, found[0])
+    if found[-1] > decades[-1] * 4:
+        decades.append(found[-1])
+    return decades
 
 
 def even(low: float, high: float, most: int) -> List[float]:
@@ -105,7 +114,7 @@ def even(low: float, high: float, most: int) -> List[float]:
 def log_axis(axis: str, low: float, high: float, label=time_label) -> str:
     ends = steps(low, high)
     return (f"set logscale {axis}\nset {axis}range [{ends[0] * 0.9999:.8g}:{ends[-1] * 1.0001:.8g}]\n"
-            + tics(axis, ((label(s), s) for s in ends)) + f"\nset m{axis}tics default")
+            + tics(axis, ((label(s), s) for s in readable(ends))) + f"\nset m{axis}tics default")
 
 
 # --- running it --------------------------------------------------------------------

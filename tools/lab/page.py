@@ -126,6 +126,7 @@ background:var(--soft)}
 .met,.missed{font-weight:600}
 .unpaired{display:inline-block;border:2px solid var(--bad);color:var(--bad);font-weight:700;
 padding:0 .5rem;letter-spacing:.06em}
+.warning{border:2px solid var(--bad);padding:.3rem .7rem;font-weight:600}
 .wide{overflow-x:auto;margin:.6rem 0;max-width:100%%}
 .wide:focus-visible{outline:2px solid var(--s1)}
 table{border-collapse:separate;border-spacing:0;font-size:.92rem;font-variant-numeric:tabular-nums;
@@ -164,7 +165,8 @@ nav a{margin-right:.9rem}
 a{color:var(--s1)}
 @media (max-width:30rem){body{padding:.8rem .8rem 3rem}h1{font-size:1.35rem}
 th,td{padding-right:.7rem}}
-@media print{details>*{display:block}.wide{overflow:visible}}
+@media print{details>*{display:block}.warning{border:2px solid var(--bad);padding:.3rem .7rem;font-weight:600}
+.wide{overflow:visible}}
 """ % (_variables(gnuplot.PALETTE), _variables(DARK), ",".join(gnuplot.HEAT))
 
 

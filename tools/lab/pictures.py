@@ -127,18 +127,21 @@ def percentile_plots(study, colors: Colors) -> List[Picture]:
 
 
 def time_plots(study, colors: Colors) -> List[Picture]:
+    """p99 by second, or p50 where the seconds of some level do not carry p99."""
     made = []
     for facet in figures.facets(study):
-        lines, levels = [], []
-        for level, line, _ in _levels_of(study, facet, colors):
-            rows = series(median_run(study, {**facet, colors.inner: level}))
-            if any(row.get("p99") for row in rows):
-                lines.append((line, rows))
-                levels.append(level)
-        if lines:
-            title = title_of(facet, study.experiment) or "all levels"
-            made.append(Picture(title, plots.together_over_time(f"p99 by second, {title}", lines),
-                                key=colors.legend(levels)))
+        lines = [(level, line, series(median_run(study, {**facet, colors.inner: level})))
+                 for level, line, _ in _levels_of(study, facet, colors)]
+        lines = [one for one in lines if any(row.get("p50") for row in one[2])]
+        if not lines:
+            continue
+        carried = all(sum(row.get("p99") is not None for row in rows) * 2 > len(rows)
+                      for _, _, rows in lines)
+        name = "p99" if carried else "p50"
+        title = f"{name}: {title_of(facet, study.experiment) or 'all levels'}"
+        made.append(Picture(title, plots.together_over_time(
+            f"By second, {title}", [(line, rows) for _, line, rows in lines], name),
+            key=colors.legend([level for level, _, _ in lines])))
     return made
 
 
@@ -230,7 +233,7 @@ def strip_plots(study, colors: Colors) -> List[Picture]:
                                        colors.of(factors), values))
         if any(len(set(row.values)) > 1 for row in lines):
             made.append(Picture(f"{figure.name}, each run", plots.strips(
-                f"{figure.name} of each run", lines, figures.unit_of(figure))))
+                f"{figure.name} of each run", lines, figure.unit)))
     return made
 
 
@@ -274,7 +277,7 @@ def _probe_said(probe: Optional[plots.Probe]) -> str:
         said.append("temperature (full line)")
     if probe and probe.frequency:
         said.append(f"frequency of {probe.cpu} (dashed)")
-    return f" Beneath: {' and '.join(said)}." if said else " No temperature or frequency was read."
+    return f"Beneath: {' and '.join(said)}." if said else "No temperature or frequency was read."
 
 
 def _ramp(most: int) -> Safe:
@@ -290,8 +293,7 @@ def of_run(run, name: str, line: str) -> List[Picture]:
     probe = probe_of(run, load.get("started_unix_ns", 0), max(row["s"] for row in rows) + 1)
     title = f"run {run.number}: {name}"
     made = [Picture(f"{title}, by second", plots.over_time(title, rows, probe, line),
-                    "p50 thick, p99 thin (where a second carries it), the slowest of each "
-                    "second a dot." + _probe_said(probe))]
+                    _probe_said(probe))]
     heat = load.get("heat")
     if heat and heat.get("rows"):
         made.append(Picture(f"{title}, heat map", plots.heat(f"Heat map of {title}", heat),

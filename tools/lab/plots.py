@@ -23,6 +23,7 @@ BEYOND = 10             # samples beyond the last percentile that is drawn, as s
 STEPS_A_DECADE = 24     # points of a percentile curve: 24 are smooth at 460 dots across
 PROBE_POINTS = 80       # of a temperature or a frequency
 LABEL = 27              # characters of a row's name
+TOP, BELOW = 6, 58      # margins of a bar chart: above, and for its axis and that axis' name
 ROW = 20                # height of a row of a bar chart
 
 
@@ -234,28 +235,39 @@ def _cut(label: str) -> str:
 def _rows_axis(labels: Sequence[str]) -> Tuple[List[str], int]:
     """Commands for named rows from the top, and the plot's height."""
     names = [_cut(label) for label in labels]
+    high = TOP + ROW * len(names) + BELOW
     # A character of a proportional font of 12 is 6.5 wide on average.
     left = (max(map(len, names), default=1) * 6.5 + 14) / gnuplot.WIDE
     return [f"set yrange [{len(names) - 0.4:g}:-0.6]", gnuplot.tics("y", ((name, i) for i, name in enumerate(names)), "scale 0"),
-            f"set lmargin at screen {min(left, 0.45):.3f}", "set rmargin at screen 0.96",
+            f"set lmargin at screen {min(left, 0.45):.3f}", "set rmargin at screen 0.92",
+            f"set tmargin at screen {1 - TOP / high:.4f}", f"set bmargin at screen {BELOW / high:.4f}",
             "unset grid", f"set grid xtics lc {color('grid')} lt 1 lw 0.6",
-            ], 60 + ROW * len(names)
+            ], high
 
 
-def _value_axis(low: float, high: float, unit: str) -> List[str]:
+def _value_axis(low: float, high: float, unit: str, label) -> List[str]:
     """From zero where that wastes no more than half of it, logarithmic over a decade."""
     if low > 0 and high / low > 12:
-        return [gnuplot.log_axis("x", low, high, lambda v: f"{v:g}"), f"set xlabel {quoted(unit)}"]
-    left = 0 if low < high / 2 else low - (high - low) * 0.15 - abs(high) * 0.01
-    return [f"set xrange [{left:g}:{high + (high - left) * 0.05 + 1e-9:g}]",
-            f"set xlabel {quoted(unit)}", "set xtics auto format '%g'"]
+        return [gnuplot.log_axis("x", low * 0.97, high, label), f"set xlabel {quoted(unit)}"]
+    left = 0 if 0 <= low < high / 2 else low - (high - low) * 0.15 - abs(high) * 0.01
+    right = high + (high - left) * 0.05 + 1e-9
+    return [f"set xrange [{left:g}:{right:g}]", f"set xlabel {quoted(unit)}",
+            gnuplot.tics("x", ((label(v), v) for v in gnuplot.even(left, right, 6)))]
+
+
+NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def strips(title: str, rows: Sequence[Row], unit: str) -> str:
     """Each run a dot, the median of a row a stroke."""
     axis, high = _rows_axis([row.label for row in rows])
+    # Times say their own unit, as on the other plots.
+    label = gnuplot.time_label if unit in NANOSECONDS else lambda v: f"{v:,.6g}"
+    scale = NANOSECONDS.get(unit, 1)
+    rows = [row._replace(values=[v * scale for v in row.values]) for row in rows]
     values = [v for row in rows for v in row.values]
-    commands, plots = axis + _value_axis(min(values), max(values), unit), []
+    commands, plots = axis + _value_axis(min(values), max(values),
+                                         "" if unit in NANOSECONDS else unit, label), []
     for i, row in enumerate(rows):
         if not row.values:
             continue

@@ -104,7 +104,7 @@ def _published(experiment, name: str) -> Safe:
     found = [tag("div", tag("b", figures.show(value)), f" {figures.spell(unit)}",
                  tag("small", source))
              for figure, value, unit, source in experiment.published if figure == name]
-    return tag("td", *found, class_="published") if found else tag("td", "-")
+    return tag("td", *(found or ["-"]), class_="published")
 
 
 def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> Safe:
@@ -170,8 +170,9 @@ def _plots(study, judged, colors: pictures.Colors) -> Safe:
                "ends where fewer than 10 requests of a run lie beyond it."),
         _group("Throughput and latency", pictures.sweep_plots(study, colors),
                "Medians of the repetitions; the bars reach from the lowest to the highest."),
-        _group("p99 by second", pictures.time_plots(study, colors),
-               "The median run of each. A gap: that second has too few requests for a p99."),
+        _group("By second", pictures.time_plots(study, colors),
+               "The median run of each: p99, or p50 where a second has fewer than 1,000 requests. A "
+               "gap: that second does not carry it."),
         _group("Stages in the responder", pictures.stage_plot(study),
                "From the responder's own clocks. Medians of parts do not add up to the median of "
                "the whole; the length is a guide, not a sum."),
@@ -185,8 +186,9 @@ def _run_plots(study, colors: pictures.Colors) -> Safe:
     groups, no_room = pictures.run_plots(study, colors)
     if not groups:
         return Safe("")
-    parts: List[Safe] = [paragraph("The median run of each comes first; dirty and failed runs have "
-                                   "no plot.", class_="note")]
+    parts: List[Safe] = [paragraph("Of each run p50 (thick), p99 (thin, where a second carries it) "
+                                   "and the slowest answer (dots), by second. The median run of each "
+                                   "comes first; what does not count has no plot.", class_="note")]
     if no_room:
         parts.append(paragraph(f"{no_room} runs have no plot of their own here, to keep the page "
                                "small; their load.json and probe.csv have the figures.",
@@ -383,10 +385,22 @@ def _head(study) -> Safe:
     meta = [study.session.plan.get("experiment", ""), _when(study), facts.get("cpu"),
             facts.get("kernel"), f"{len(states)} runs: {counted}"]
     versions = facts.get("versions") or {}
-    meta.insert(2, f"saker {versions['saker']}" if versions.get("saker") else "")
+    meta.insert(2, versions.get("saker"))
     return tag("header", tag("h1", experiment.title or experiment.name),
-               paragraph(experiment.question, class_="question"),
+               paragraph(experiment.question, class_="question"), _warning(study),
                paragraph(" · ".join(str(one) for one in meta if one), class_="meta"))
+
+
+def _warning(study) -> Safe:
+    """What a reader must know before the first figure."""
+    said = []
+    counted = sum(run.state == "dirty" and figures.usable(run) for run in study.runs)
+    if counted:
+        said.append(f"{counted} of {len(study.runs)} runs are dirty and count all the same, by "
+                    "--accept-dirty: see why below.")
+    if study.session.plan.get("quick"):
+        said.append("Made with --quick: it shows that the experiment works, and measures little.")
+    return page.join(paragraph(one, class_="warning") for one in said)
 
 
 def render(session) -> str:

@@ -160,12 +160,9 @@ def show_ratio(ratio: float) -> str:
 def apart(low: float, high: float) -> Tuple[str, str]:
     """Both ends of an interval, with as many digits as keep an end that is not 1 from
     looking like 1."""
-    shown = []
-    for end in (low, high):
-        text, digits = show_ratio(end), 3
-        while float(text) == 1 and end != 1 and digits < 6:
-            text, digits = f"{end:.{digits}f}", digits + 1
-        shown.append(text)
+    ends, shown, digits = (low, high), [show_ratio(low), show_ratio(high)], 3
+    while digits < 6 and any(float(t) == 1 and end != 1 for t, end in zip(shown, ends)):
+        shown, digits = [f"{end:.{digits}f}" for end in ends], digits + 1
     return shown[0], shown[1]
 
 
