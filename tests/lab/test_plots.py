@@ -89,8 +89,15 @@ class Drawn(unittest.TestCase):
     def test_a_gap_is_a_gap(self):
         rows = [{"s": s, "p99": None if s == 1 else 1e5} for s in range(4)]
         svg = plots.together_over_time("t", [("s1", rows)])
-        line = next(p.get("d") for p in xml.fromstring(svg).iter("path") if "s1" in p.get("style", ""))
+        drawn = xml.fromstring(svg.replace("xlink:href", "href")).iter("path")
+        line = next(p.get("d") for p in drawn if "s1" in p.get("style", ""))
         self.assertEqual(line.count("M"), 2)
+
+    def test_a_point_between_gaps_is_seen(self):
+        self.assertEqual(plots.alone([(0, 1), (1, 2), (2, None), (3, 4), (4, None)]), [(3, 4)])
+        self.assertEqual(plots.alone([(0, 1)]), [(0, 1)])
+        rows = [{"s": s, "p99": 1e5 if s == 1 else None} for s in range(3)]
+        self.assertEqual(plots.together_over_time("t", [("s1", rows)]).count("<use"), 1)
 
     def test_heat_map_without_requests_in_a_second(self):
         svg = plots.heat("t", {"bucket_ns": [1000, 2000, 4000], "rows": [[0, [1, 2, 3]],

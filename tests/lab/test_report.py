@@ -132,7 +132,8 @@ class Page(unittest.TestCase):
 
     def test_facts(self):
         self.has("page_size16384", "versions.nginx1.22.1", "virtualno", "nohz_fullnone",
-                 "doctornot known", "syscall92 ns130 ns", "tx_kick--no interface was given")
+                 "doctornot known", "syscall92 ns130 ns", "tx_kick--no interface was given",
+                 "saker-native, rate=200xdp-native, copy5 runs")
 
 
 @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")

@@ -132,7 +132,7 @@ def time_plots(study, colors: Colors) -> List[Picture]:
     for facet in figures.facets(study):
         lines = [(level, line, series(median_run(study, {**facet, colors.inner: level})))
                  for level, line, _ in _levels_of(study, facet, colors)]
-        lines = [one for one in lines if any(row.get("p50") for row in one[2])]
+        lines = [one for one in lines if sum(row.get("p50") is not None for row in one[2]) > 1]
         if not lines:
             continue
         carried = all(sum(row.get("p99") is not None for row in rows) * 2 > len(rows)
@@ -287,7 +287,7 @@ def _ramp(most: int) -> Safe:
 
 def of_run(run, name: str, line: str) -> List[Picture]:
     rows = series(run)
-    if not rows:
+    if len(rows) < 2:
         return []
     load = _load(run)
     probe = probe_of(run, load.get("started_unix_ns", 0), max(row["s"] for row in rows) + 1)

@@ -116,6 +116,14 @@ def _seconds(series: Sequence[Dict], name: str) -> Curve:
     return [(row["s"] + 0.5, row.get(name)) for row in series]
 
 
+def alone(curve: Curve) -> Curve:
+    """Points between gaps, through which no line goes."""
+    gap = [(0.0, None)]
+    around = zip(gap + list(curve), curve, list(curve[1:]) + gap)
+    return [here for before, here, after in around
+            if here[1] is not None and before[1] is None and after[1] is None]
+
+
 def _padded(values: Sequence[float], least: float) -> Tuple[float, float]:
     low, high = min(values), max(values)
     more = max((high - low) * 0.15, least)
@@ -176,9 +184,11 @@ def together_over_time(title: str, lines: Sequence[Tuple[str, Sequence[Dict]]],
     """One figure of several runs, second by second."""
     curves = [_seconds(series, name) for _, series in lines]
     right = max(row["s"] for _, series in lines for row in series) + 1
-    commands = [block(f"d{i}", curve) for i, curve in enumerate(curves)]
-    plots = [f"$d{i} using 1:2 with lines lw 1.8 lc {color(line)}"
-             for i, (line, _) in enumerate(lines)]
+    commands, plots = [], []
+    for i, ((line, _), curve) in enumerate(zip(lines, curves)):
+        commands += [block(f"d{i}", curve), block(f"a{i}", alone(curve) or [(0, None)])]
+        plots += [f"$d{i} using 1:2 with lines lw 1.8 lc {color(line)}",
+                  f"$a{i} using 1:2 with points pt 7 ps 0.5 lc {color(line)}"]
     return gnuplot.draw("\n".join(commands + _time_axis(right, curves)
                                   + ["plot " + ", ".join(plots)]), title)
 

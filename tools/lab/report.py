@@ -74,12 +74,12 @@ def _verdicts(study, judged: Sequence[figures.Judged]) -> Safe:
     first = [one for one in judged if one.figure is main]
     if len(judged) <= OPEN_VERDICTS or not first:
         first = list(judged)
-    parts = [verdict_items(first)]
+    parts = [paragraph(_tally(judged)), verdict_items(first)]
     for figure in experiment.figures:
         rest = [one for one in judged if one.figure is figure and one not in first]
         if rest:
             parts.append(details(f"{figure.name}: {len(rest)} verdicts", verdict_items(rest)))
-    return section("verdicts", "Verdicts", *parts, paragraph(_tally(judged), class_="note"))
+    return section("verdicts", "Verdicts", *parts)
 
 
 def cell(found: figures.Cell, runs: Sequence, verdict) -> Safe:
@@ -298,7 +298,22 @@ def _facts(study) -> Safe:
     found = list(flat(study.session.facts))
     shown = page.table([], page.rows(found), class_="facts") if found else paragraph(
         "No facts were recorded.")
-    return section("facts", "The machine", shown, _costs(study.session.costs))
+    return section("facts", "The machine", shown, _costs(study.session.costs), _rungs(study))
+
+
+def _rungs(study) -> Safe:
+    """Which way the responder went, by its own word; it may differ from run to run."""
+    lines = []
+    for factors in figures.combinations(study):
+        modes = [run_json.get("mode") for run_json in
+                 (run.json("run") or {} for run in study.at(factors)) if run_json.get("mode")]
+        said = [mode.get("text") or ", ".join(str(mode[k]) for k in ("rung", "copy") if mode.get(k))
+                for mode in modes]
+        lines += [(figures.name_of(factors, study.experiment), one, f"{said.count(one)} runs")
+                  for one in sorted(set(said))]
+    if not lines:
+        return Safe("")
+    return page.join([tag("h3", "Rungs"), page.table([], page.rows(lines))])
 
 
 def _costs(costs) -> Safe:
@@ -385,7 +400,8 @@ def _head(study) -> Safe:
     meta = [study.session.plan.get("experiment", ""), _when(study), facts.get("cpu"),
             facts.get("kernel"), f"{len(states)} runs: {counted}"]
     versions = facts.get("versions") or {}
-    meta.insert(2, versions.get("saker"))
+    if versions.get("saker"):
+        meta.insert(2, "saker " + versions["saker"].removeprefix("saker "))
     return tag("header", tag("h1", experiment.title or experiment.name),
                paragraph(experiment.question, class_="question"), _warning(study),
                paragraph(" · ".join(str(one) for one in meta if one), class_="meta"))
