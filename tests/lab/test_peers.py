@@ -81,7 +81,8 @@ def service(*command: str, port: int) -> Iterator[str]:
                 except OSError:
                     if process.poll() is not None or time.monotonic() > end:
                         said.seek(0)
-                        raise AssertionError(f"{command[0]} does not listen: {said.read()}") from None
+                        what = f"{command[0]} does not listen: {said.read()}"
+                        raise AssertionError(what) from None
                     time.sleep(0.02)
             yield f"http://127.0.0.1:{port}"
         finally:
@@ -102,7 +103,8 @@ def ask(url: str, body: Optional[dict] = None) -> dict:
 
 def status(url: str, body: Optional[bytes] = None) -> int:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=PATIENCE_S) as answer:
+        request = urllib.request.Request(url, body)
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         with error:
@@ -193,7 +195,8 @@ class Node(Contract, unittest.TestCase):
             big = hex(2**64 - 1)
             wanted = hashes.compute("mix64", 10, 2**64 - 1)
             self.assertEqual(ask(f"{url}/compute?n=10&alg=mix64&seed={big}")["hash"], wanted)
-            self.assertEqual(ask(url + "/compute", {"n": 10, "alg": "mix64", "seed": big})["hash"], wanted)
+            body = {"n": 10, "alg": "mix64", "seed": big}
+            self.assertEqual(ask(url + "/compute", body)["hash"], wanted)
 
     def test_bodies_that_are_no_json(self) -> None:
         with self.serving() as url:
@@ -209,19 +212,23 @@ class SocketRung(Contract, unittest.TestCase):
         return service(str(PEERS / "socket.sh"), "127.0.0.1", str(port), "-q", port=port)
 
 
-@unittest.skipUnless(shutil.which("nginx") or os.path.exists("/usr/sbin/nginx"), "no nginx: tools/deps install")
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+@unittest.skipUnless(NGINX, "no nginx: tools/deps install")
 class Constant(unittest.TestCase):
     """nginx has one answer: that to n=0."""
 
     def test_its_answer_is_right(self) -> None:
-        nginx = shutil.which("nginx") or "/usr/sbin/nginx"
         port = free_port()
+        here = f"listen 127.0.0.1:{port} "
         text = (PEERS / "nginx.conf").read_text(encoding="utf-8")
         self.assertIn("listen 8080 ", text)
         with tempfile.TemporaryDirectory() as folder:
             conf = Path(folder, "conf")
-            conf.write_text(text.replace("listen 8080 ", f"listen 127.0.0.1:{port} "), encoding="utf-8")
-            with service(nginx, "-e", f"{folder}/error", "-p", folder, "-c", str(conf), port=port) as url:
+            conf.write_text(text.replace("listen 8080 ", here), encoding="utf-8")
+            words = [NGINX, "-e", f"{folder}/error", "-p", folder, "-c", str(conf)]
+            with service(*words, port=port) as url:
                 answer = ask(url + "/compute?n=0")
         self.assertEqual((answer["hash"], answer["n"]), ("0x811c9dc5", 0))
 
@@ -250,11 +257,12 @@ class Loops(unittest.TestCase):
             file, out = Path(folder, source), Path(folder, "out.exe")
             file.write_text(text, encoding="utf-8")
             words = [word.replace("FILE", str(file)).replace("OUT", str(out)) for word in command]
-            made = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, cwd=folder)
+            how = {"capture_output": True, "text": True, "timeout": PATIENCE_S, "cwd": folder}
+            made = subprocess.run(words, **how)
             self.assertEqual(made.returncode, 0, made.stderr)
             if "OUT" in " ".join(command):
                 run = [str(out)] if source != "a.cs" else ["mono", str(out)]
-                made = subprocess.run(run, capture_output=True, text=True, timeout=PATIENCE_S)
+                made = subprocess.run(run, **how)
             self.assertEqual(made.stdout.split(), self.WANTED.split())
 
     def calls(self, form: str) -> str:

@@ -3,11 +3,12 @@
 """hog.py KIND --server=LIST --client=CPU - work for the other cores, until it is ended
 
 Place   A `beside` line of experiments/neighbour.lab and isolation.lab.
-Model   Chooses CPUs, runs stress-ng on them, and at SIGTERM ends it. --where=others (the default): all but the
-        server's and the client's. --where=anywhere: all but the client's, as an ordinary
-        program would run that nobody has placed. Where no CPU is left, the client's, under
-        SCHED_IDLE: it then has what the client leaves, and takes nothing from it but caches,
-        memory bandwidth and disk. Which of these it was is written to --note, as JSON.
+Model   Chooses CPUs, runs stress-ng on them, and at SIGTERM ends it.
+          --where=others     (the default) all but the server's and the client's
+          --where=anywhere   all but the client's, as a program that nobody has placed
+        Where no CPU is left it is the client's, under SCHED_IDLE: the stress then has what the
+        client leaves, and takes nothing from it but caches, memory bandwidth and disk. Which of
+        these it was is written to --note, as JSON.
 Limits  Isolated CPUs are never chosen: CPUs are those that process 1 may use. Memory: a quarter
         of what is free at most. Disk: 64 MiB in --disk, written again and again; on a microSD
         card that is wear: the experiments do it for some minutes.
@@ -48,13 +49,14 @@ def free_bytes() -> int:
 def stressors(kind: str, count: int) -> list[str]:
     """stress-ng's words for KIND, COUNT of each."""
     size = min(MEMORY_MOST, free_bytes() // MEMORY_SHARE // count)
+    each = str(count)
     words = {
-        "cpu": ["--cpu", str(count)],
-        "memory": ["--stream", str(count), "--vm", str(count), "--vm-bytes", str(size), "--vm-keep"],
-        "disk": ["--hdd", str(count), "--hdd-bytes", "64m"],
+        "cpu": ["--cpu", each],
+        "memory": ["--stream", each, "--vm", each, "--vm-bytes", str(size), "--vm-keep"],
+        "disk": ["--hdd", each, "--hdd-bytes", "64m"],
     }
     if kind == "mixed":
-        return [word for each in words.values() for word in each]
+        return [word for some in words.values() for word in some]
     return words[kind]
 
 

@@ -137,11 +137,12 @@ class Isolation:
     def partition(self) -> None:
         cpu = self.own_cpu()
         base, folder = "sys/fs/cgroup", f"sys/fs/cgroup/saker-lab-{os.getpid()}"
+        below = self.path(f"{base}/cgroup.subtree_control")
         if "cpuset" not in cpus.read(self.path(f"{base}/cgroup.controllers")).split():
-            raise Refusal("no cpuset controller in cgroup v2: boot with systemd.unified_cgroup_hierarchy=1")
-        if "cpuset" not in cpus.read(self.path(f"{base}/cgroup.subtree_control")).split():
-            write(self.path(f"{base}/cgroup.subtree_control"), "+cpuset")
-            self.undoes.append(lambda: write(self.path(f"{base}/cgroup.subtree_control"), "-cpuset"))
+            raise Refusal("cgroup v2 has no cpuset controller: systemd.unified_cgroup_hierarchy=1")
+        if "cpuset" not in cpus.read(below).split():
+            write(below, "+cpuset")
+            self.undoes.append(lambda: write(below, "-cpuset"))
         os.mkdir(self.path(folder))
         self.undoes.append(lambda: os.rmdir(self.path(folder)))
         self.change(f"{folder}/cpuset.cpus", str(cpu))

@@ -54,7 +54,8 @@ def run(build: str, url: str, *options: str, keep: str = "") -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         die(f"{' '.join(command)}: no end after {PATIENCE_S} s")
     except json.JSONDecodeError:
-        die(f"{' '.join(command)}: status {ended.returncode}: {ended.stderr.strip() or 'no result'}")
+        said = ended.stderr.strip() or "no result"
+        die(f"{' '.join(command)}: status {ended.returncode}: {said}")
     finally:
         os.unlink(path)
     return result
@@ -81,11 +82,20 @@ def failures(*results: dict[str, Any]) -> dict[str, int]:
     }
 
 
+def client_was_late(result: dict[str, Any]) -> bool:
+    """Of its reasons those that name the generator are its own fault; that connections do not
+    carry a rate is the server's."""
+    return any("generator" in why for why in result.get("invalid") or [])
+
+
 def done(
     figures: dict[str, Optional[float]], results: dict[str, dict[str, Any]], **more: Any
 ) -> NoReturn:
     """Print it all and end. RESULTS, by the names of their steps, say whether it is valid."""
-    invalid = [f"{name}: {why}" for name, result in results.items() for why in result.get("invalid") or []]
+    invalid = []
+    for name, result in results.items():
+        invalid += [f"{name}: {why}" for why in result.get("invalid") or []]
     shown = {name: {k: v for k, v in r.items() if k not in BULKY} for name, r in results.items()}
-    print(json.dumps({"figures": figures, "valid": not invalid, "invalid": invalid, "steps": shown, **more}))
+    verdict = {"valid": not invalid, "invalid": invalid}
+    print(json.dumps({"figures": figures, **verdict, "steps": shown, **more}))
     sys.exit(INVALID if invalid else 0)

@@ -30,7 +30,6 @@ import loadgen
 
 LEVELS = ("direct", "proxied", "twice", "tls", "tls-anew")
 PATIENCE_S = 10  # for an nginx to listen, and to end
-FRONT, INNER = 8443, 8444  # ports on 127.0.0.1; TLS or not
 
 
 def arguments() -> argparse.Namespace:
@@ -39,10 +38,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--run", required=True, help="folder of this run: load.json goes there")
     parser.add_argument("--chain", required=True, choices=LEVELS)
     parser.add_argument("--path", default="/compute?n=0")
-    parser.add_argument("--rate", type=float, default=500)
+    parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--limit-ms", type=float, default=10, help="of p99 at the highest rate; 0: do not look")
+    parser.add_argument(
+        "--limit-ms", type=float, default=10, help="of p99 at the highest rate; 0: do not look"
+    )
     parser.add_argument("--max-rate", type=float, default=100000)
     parser.add_argument("--step-s", type=float, default=1, help="of a step of --find-max")
     parser.add_argument("address")
@@ -51,9 +52,11 @@ def arguments() -> argparse.Namespace:
 
 
 def certificate(folder: str) -> None:
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=saker"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    rest = ["-days", "2", "-subj", "/CN=saker"]
     files = ["-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"]
-    ended = subprocess.run([*command.split(), *files], capture_output=True, text=True, check=False)
+    words = [*command.split(), *rest, *files]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
     if ended.returncode:
         loadgen.die(f"openssl made no certificate: {ended.stderr.strip().splitlines()[-1]}")
 
@@ -62,7 +65,8 @@ def server(folder: str, port: int, to: str, tls_in: bool, tls_out: bool, keep: b
     """The http block of one nginx: listens on PORT, hands /compute on to TO."""
     listen = f"listen 127.0.0.1:{port}" + (" ssl" if tls_in else "") + " backlog=4096;"
     if tls_in:
-        listen += f" ssl_protocols TLSv1.3; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;"
+        listen += f" ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;"
+        listen += " ssl_protocols TLSv1.3;"
     kept = "keepalive 64; keepalive_requests 1000000000;" if keep else ""
     reuse = "" if keep else "proxy_ssl_session_reuse off;"  # else a resumption, not a handshake
     connection = '""' if keep else "close"
@@ -135,16 +139,28 @@ class Nginx:
                 self.process.wait()
 
 
+def free_ports(count: int) -> list[int]:
+    """On 127.0.0.1, all at once, so that no two are the same."""
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
 def chain(folder: str, level: str, subject: str) -> list[tuple[int, str]]:
-    """Ports and http blocks of the nginxes that LEVEL wants, the first that is asked last."""
+    """Ports and http blocks of the nginxes that LEVEL wants; the last one is who is asked."""
     if level == "direct":
         return []
+    inner, front = free_ports(2)
     if level == "proxied":
-        return [(FRONT, server(folder, FRONT, subject, False, False, True))]
+        return [(front, server(folder, front, subject, False, False, True))]
     tls = level.startswith("tls")
-    inner = server(folder, INNER, subject, tls, False, True)
-    front = server(folder, FRONT, f"127.0.0.1:{INNER}", False, tls, level != "tls-anew")
-    return [(INNER, inner), (FRONT, front)]
+    kept = level != "tls-anew"
+    return [
+        (inner, server(folder, inner, subject, tls, False, True)),
+        (front, server(folder, front, f"127.0.0.1:{inner}", False, tls, kept)),
+    ]
 
 
 def find_highest(args: argparse.Namespace, url: str, load: dict) -> dict:
@@ -153,9 +169,11 @@ def find_highest(args: argparse.Namespace, url: str, load: dict) -> dict:
     if not args.limit_ms or p99 is None or p99 >= args.limit_ms * 1e3:
         return {}
     condition = f"--find-max=p99<{args.limit_ms:g}ms"
-    options = [f"--rate={args.rate:g}", condition, f"--max-rate={args.max_rate:g}", f"--seconds={args.step_s:g}"]
-    common = [f"--mix=1:{args.path}", f"--connections={args.connections}", "--warm=0.2"]
-    return loadgen.run(args.build, url, *common, *options).get("find_max") or {}
+    rates = [f"--rate={args.rate:g}", f"--max-rate={args.max_rate:g}"]
+    times = [f"--seconds={args.step_s:g}", "--warm=0.2"]
+    common = [f"--mix=1:{args.path}", f"--connections={args.connections}"]
+    found = loadgen.run(args.build, url, condition, *rates, *times, *common)
+    return found.get("find_max") or {}
 
 
 def measure(args: argparse.Namespace, url: str) -> None:
@@ -167,7 +185,7 @@ def measure(args: argparse.Namespace, url: str) -> None:
         )
     }
     highest = find_highest(args, url, steps["load"])
-    names = ("p50", "p90", "p99", "p999")
+    names = ("p50", "p90", "p99")
     figures = {f"chain_{name}": loadgen.us(steps["load"], "latency", name) for name in names}
     figures["highest_rate"] = highest.get("rate")
     loadgen.done({**figures, **loadgen.failures(*steps.values())}, steps, highest=highest)
@@ -185,7 +203,7 @@ def main() -> None:
             for port, block in chain(folder, args.chain, subject):
                 up.append(Nginx(f"{folder}/{port}", port, block))
                 up[-1].until_listening()
-            measure(args, f"http://127.0.0.1:{FRONT}" if up else f"http://{subject}")
+            measure(args, f"http://127.0.0.1:{up[-1].port}" if up else f"http://{subject}")
         finally:
             for one in reversed(up):
                 one.end()

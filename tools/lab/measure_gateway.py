@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="measure_gateway.py")
     parser.add_argument("--build", required=True)
     parser.add_argument("--run", required=True, help="folder of this run: load.json, server.log")
-    parser.add_argument("--server", required=True, help="the command that starts the subject, in place")
+    parser.add_argument("--server", required=True, help="the command that starts it in its place")
     parser.add_argument("--client-netns", default="", help="path; empty: here")
     parser.add_argument("--post", default='{"n":100000}', help="the body")
     parser.add_argument("--rate", type=float, default=1000)
@@ -72,7 +72,11 @@ class Subject:
         self.started = time.monotonic()
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
-                self.command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
             )
 
     def said(self) -> str:
@@ -81,8 +85,9 @@ class Subject:
 
     def must_live(self) -> None:
         if self.process.poll() is not None:
-            lines = self.said().strip().splitlines() or [""]
-            loadgen.die(f"{self.command[0]}: ended with status {self.process.returncode}: {lines[-1]}")
+            last = (self.said().strip().splitlines() or [""])[-1]
+            status = self.process.returncode
+            loadgen.die(f"{self.command[0]}: ended with status {status}: {last}")
 
     def first_ms(self, address: str, port: int, body: bytes) -> float:
         """From just before exec to the first answer's first bytes."""
@@ -90,7 +95,7 @@ class Subject:
             if answered(address, port, body):
                 return (time.monotonic() - self.started) * 1e3
             self.must_live()
-        loadgen.die(f"{address} port {port}: no 200 to a POST within {PATIENCE_S} s: see {self.log}")
+        loadgen.die(f"{address} port {port}: no 200 to a POST in {PATIENCE_S} s: see {self.log}")
 
     def until_ready(self) -> None:
         """Saker says so when the bypass is in effect; others are ready with the first answer."""
@@ -124,12 +129,15 @@ class Life:
 
     def ask(self, *options: str, keep: str = "") -> dict:
         args = self.args
-        post = [f"--post={args.post}", "--type=application/json", f"--connections={args.connections}"]
-        return loadgen.run(args.build, self.url, *post, *options, keep=keep)
+        post = [f"--post={args.post}", "--type=application/json"]
+        connections = f"--connections={args.connections}"
+        return loadgen.run(args.build, self.url, *post, connections, *options, keep=keep)
 
     def lead(self) -> None:
         args, seconds = self.args, f"--seconds={self.args.seconds:g}"
-        self.done["first"] = self.ask(self.rate, "--warm=0", "--floor=0", f"--seconds={FIRST / args.rate:g}")
+        self.done["first"] = self.ask(
+            self.rate, "--warm=0", "--floor=0", f"--seconds={FIRST / args.rate:g}"
+        )
         self.done["rest"] = self.ask(self.rate, "--warm=0", seconds, keep=f"{args.run}/load.json")
         self.done["highest"] = self.highest()
         self.done["burst"] = self.ask(f"--burst={args.burst}", "--connections=100", seconds)
@@ -179,7 +187,8 @@ def main() -> None:
         life.lead()
     finally:
         subject.end()
-    loadgen.done(life.figures(first_ms), life.judged(), highest=life.done["highest"].get("find_max"))
+    highest = life.done["highest"].get("find_max")
+    loadgen.done(life.figures(first_ms), life.judged(), highest=highest)
 
 
 if __name__ == "__main__":

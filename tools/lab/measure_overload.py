@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--build", required=True)
     parser.add_argument("--run", required=True, help="folder of this run: load.json goes there")
     parser.add_argument("--path", default="/compute", help="what is asked for")
-    parser.add_argument("--lanes", type=int, default=64, help="requests that the subject has at once")
+    parser.add_argument("--lanes", type=int, default=64, help="requests that it has at once")
     parser.add_argument("--share", type=float, default=1.5, help="of the capacity")
     parser.add_argument("--capacity-s", type=float, default=3)
     parser.add_argument("--seconds", type=float, default=20, help="of overload")
@@ -53,7 +53,11 @@ def main() -> None:
     rate = capacity["rate_ok"]
     if not rate:
         loadgen.die(f"{url}{args.path}: nothing was answered: is that a /compute?")
-    unloaded = ask(f"--rate={rate / 10:.3f}", f"--connections={args.lanes}", f"--seconds={unloaded_s(rate / 10):.1f}")
+    unloaded = ask(
+        f"--rate={rate / 10:.3f}",
+        f"--connections={args.lanes}",
+        f"--seconds={unloaded_s(rate / 10):.1f}",
+    )
     over = ask(
         f"--rate={rate * args.share:.3f}",
         f"--connections={CONNECTIONS}",
