@@ -368,6 +368,9 @@ install: all
 	install -m 755 tools/saker-lab $(DESTDIR)$(PREFIX)/bin
 	install -m 644 tools/lab/*.py $(DESTDIR)$(PREFIX)/lib/saker/lab
 	$(if $(wildcard experiments/*.lab),install -m 644 experiments/*.lab $(DESTDIR)$(PREFIX)/share/saker/experiments)
+	install -d $(DESTDIR)$(PREFIX)/share/saker/examples/peers
+	install -m 755 examples/peers/*.js examples/peers/*.sh $(DESTDIR)$(PREFIX)/share/saker/examples/peers
+	install -m 644 examples/peers/*.conf $(DESTDIR)$(PREFIX)/share/saker/examples/peers
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/saker@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/saker@.service
 	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/saker.conf
 
