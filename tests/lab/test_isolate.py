@@ -195,6 +195,18 @@ class Isolations(Case):
         isolation.undo()
         self.assertEqual(machine.read("proc/irq/40/smp_affinity_list"), "0-3")
 
+    def test_who_moves_them_meanwhile_is_found_out(self) -> None:
+        machine = self.machine(self.here())
+        machine.write("proc/interrupts", " 40: 1 2 GICv2 eth0\n")
+        machine.write("proc/irq/40/smp_affinity_list", "0-3\n")
+        isolation = self.isolation(machine)
+        isolation.irq_same()
+        machine.write("proc/irq/40/smp_affinity_list", "2\n")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            isolation.undo()
+        self.assertIn("irqbalance", said.getvalue())
+        self.assertEqual(machine.read("proc/irq/40/smp_affinity_list"), "0-3")
+
     def test_a_veth_has_none(self) -> None:
         machine = self.machine(self.here())
         machine.write("proc/interrupts", " CPU0 CPU1\n 40: 1 2 GICv2 eth0\n")

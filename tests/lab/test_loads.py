@@ -231,15 +231,15 @@ class Chain(unittest.TestCase):
         how = {"capture_output": True, "text": True, "timeout": 60, "env": {**os.environ, **env}}
         return subprocess.run(command, check=False, **how)
 
-    def test_every_level_answers_right(self) -> None:
-        for level in ("direct", "proxied", "twice", "tls", "tls-anew"):
+    def test_answers_are_right_behind_it(self) -> None:
+        for level in ("proxied", "tls", "tls-anew"):
             with self.subTest(level), tempfile.TemporaryDirectory() as folder:
-                done = self.measure(folder, level, "1", self.port)
+                done = self.measure(folder, level, "0.6", self.port)
                 self.assertIn(done.returncode, (0, loadgen.INVALID), done.stderr)
                 figures = json.loads(done.stdout)["figures"]
                 self.assertEqual((figures["wrong"], figures["errors"]), (0, 0))
                 self.assertGreater(figures["chain_p50"], 0)
-                self.assertGreaterEqual(json.loads(Path(folder, "load.json").read_text())["ok"], 40)
+                self.assertGreaterEqual(json.loads(Path(folder, "load.json").read_text())["ok"], 25)
 
     def test_no_nginx_stays(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -87,11 +87,19 @@ class Isolation:
         return os.path.join(self.root, name)
 
     def change(self, name: str, text: str) -> None:
-        """Write a setting, and remember what it was."""
+        """Write a setting, and remember what it was. Somebody else's hand shows at the end."""
         path = self.path(name)
         was = cpus.read(path).strip()
         write(path, text)
-        self.undoes.append(lambda: write(path, was))
+
+        def back() -> None:
+            now = cpus.read(path).strip()
+            if now != text:
+                what = f"{path} was {now} at the end: somebody else changed it (irqbalance?)"
+                print(f"isolate.py: {what}, stop that and run again", file=sys.stderr)
+            write(path, was)
+
+        self.undoes.append(back)
 
     def undo(self) -> None:
         for each in reversed(self.undoes):

@@ -15,7 +15,6 @@ Errors  As loadgen.py has them; the subject is ended in each case.
 
 import argparse
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -33,7 +32,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="measure_gateway.py")
     parser.add_argument("--build", required=True)
     parser.add_argument("--run", required=True, help="folder of this run: load.json, server.log")
-    parser.add_argument("--server", required=True, help="the command that starts it in its place")
     parser.add_argument("--client-netns", default="", help="path; empty: here")
     parser.add_argument("--post", default='{"n":100000}', help="the body")
     parser.add_argument("--rate", type=float, default=1000)
@@ -45,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--burst", default="100@500", help="requests at once @ each so many ms")
     parser.add_argument("address")
     parser.add_argument("port")
+    parser.add_argument("server", nargs=argparse.REMAINDER, help="what starts it in its place")
     return parser.parse_args()
 
 
@@ -66,9 +65,9 @@ def answered(address: str, port: int, body: bytes) -> bool:
 class Subject:
     """The server, from exec to its end. Its group is its own, so that nothing of it stays."""
 
-    def __init__(self, command: str, log: str) -> None:
+    def __init__(self, command: list[str], log: str) -> None:
         self.log = log
-        self.command = shlex.split(command)
+        self.command = command
         self.started = time.monotonic()
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
@@ -178,6 +177,8 @@ class Life:
 
 def main() -> None:
     args = arguments()
+    if not args.server:
+        loadgen.die("no command that starts the subject: give it behind ADDRESS and PORT")
     loadgen.enter(args.client_netns)
     subject = Subject(args.server, os.path.join(args.run, "server.log"))
     try:
