@@ -23,7 +23,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SAKER_BUILD", ROOT / "build" / "host"))
+BUILD = Path(os.environ.get("BUILD", ROOT / "build"))
 TOOLS = ROOT / "tools" / "lab"
 sys.path.insert(0, str(TOOLS))
 import loadgen  # noqa: E402

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """test_peers.py - the services of examples/peers, and the loops of docs/peer.md
 
-Place   tests/lab/run.py runs it, without root, on the loopback. SAKER_BUILD names the folder
-        of the programs (build/host).
+Place   tests/lab/run.py runs it, without root, on the loopback. BUILD names the folder
+        of the programs (build).
 Model   The table of docs/peer.md is what is right: it is design.md's, and it is compared with
         the loops of tests/net/clients/hashes.py, which are written from the definition. Then
         each service is asked for every value of the table that it offers, by GET and POST,
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SAKER_BUILD", ROOT / "build" / "host"))
+BUILD = Path(os.environ.get("BUILD", ROOT / "build"))
 PEERS = ROOT / "examples" / "peers"
 FULL = bool(os.environ.get("CI") or os.environ.get("FULL"))
 PATIENCE_S = 60

@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Any, NoReturn, Optional
 
 PATIENCE_S = 900  # of one saker-load: --find-max may take minutes
@@ -38,26 +37,20 @@ def enter(netns: str) -> None:
 def run(build: str, url: str, *options: str, keep: str = "") -> dict[str, Any]:
     """One load. Errors and wrong hashes are in the result; no result ends the program."""
     load = os.path.join(build, "saker-load")
-    handle, path = tempfile.mkstemp(suffix=".json")
-    os.close(handle)
-    command = [load, "-q", *options, f"--json={path}", url]
+    command = [load, "--quiet", "--json", *options, url]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        result = json.loads(text)
+        result = json.loads(ended.stdout)
         if keep:
             with open(keep, "w", encoding="utf-8") as file:
-                file.write(text)
+                file.write(ended.stdout)
     except OSError as error:
-        die(f"{load}: {error.strerror}: run make first, or name the folder with --build")
+        die(f"{error.filename}: {error.strerror}: run make first, or name the folder with --build")
     except subprocess.TimeoutExpired:
         die(f"{' '.join(command)}: no end after {PATIENCE_S} s")
     except json.JSONDecodeError:
         said = ended.stderr.strip() or "no result"
         die(f"{' '.join(command)}: status {ended.returncode}: {said}")
-    finally:
-        os.unlink(path)
     return result
 
 
