@@ -51,10 +51,13 @@ fi
 [ -n "$RUN" ] || tally_run probe tests/probe/probe.sh "$build"
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
 
-if [ -n "$RUN" ] || [ "${build%-san}" != "$build" ]; then
-	: # Python is Python, however the rest was compiled
+if [ -n "$RUN" ]; then
+	:
+elif [ "${build%-san}" != "$build" ] && command -v python3 > /dev/null; then
+	# Python is Python, however the rest was compiled: what it starts is not.
+	tally_run lab env BUILD="$build" tests/lab/run.py measures
 elif command -v python3 > /dev/null; then
-	tally_run lab tests/lab/run.py
+	tally_run lab env BUILD="$build" tests/lab/run.py
 	tally_run look tests/lab/look.sh
 else
 	tally_skip lab 'no python3: the lab'

@@ -19,7 +19,7 @@ import unittest
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
-BUILD = Path(os.environ.get("BUILD", TOP / "build"))
+BUILD = Path(os.environ.get("BUILD", TOP / "build")).resolve()
 
 # Answers each request with 200 (or STATUS), from DELAY on; says WORDS after SAY_DELAY.
 STANDIN = """
@@ -240,7 +240,7 @@ class Media(unittest.TestCase):
                 raise unittest.SkipTest(f"no O_DIRECT in {BUILD}")
             raise
         figures = said["figures"]
-        for name in ("seq_mb_s", "random_p50_us", "random_mean_us", "random_max_us"):
+        for name in ("seq_mb_sec", "random_p50_us", "random_mean_us", "random_max_us"):
             self.assertGreater(figures[name], 0, name)
         self.assertLessEqual(figures["latency_us"], figures["random_p50_us"])
         self.assertEqual(os.listdir(self.folder.name), ["file"])

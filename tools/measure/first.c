@@ -40,7 +40,8 @@ static const struct argp_option options[] = {
 	{ "server-cpu", OPT_SERVER_CPU, "N", 0, "Start the command on this CPU", 0 },
 	{ "from", OPT_FROM, "NETNS", 0, "Ask from that namespace (a path, as /run/netns/NAME)", 0 },
 	{ "bypass", OPT_BYPASS, NULL, 0, "Time `saker: ready` too; no XDP rung: invalid", 0 },
-	{ "bypass-from", OPT_BYPASS_FROM, "NETNS", 0, "And ask once more from that namespace", 0 },
+	{ "bypass-from", OPT_BYPASS_FROM, "NETNS", 0,
+	  "And ask once more from that namespace (empty: do not)", 0 },
 	{ "count", OPT_COUNT, "N", 0,
 	  "Start N of them; %n in ADDRESS, PORT and COMMAND is 0, 1 ... (1)", 0 },
 	{ "pause", OPT_PAUSE, "US", 0,
@@ -68,8 +69,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		f->from = arg;
 		break;
 	case OPT_BYPASS_FROM:
-		f->bypass_from = arg;
-		/* fall through */
+		f->bypass_from = *arg ? arg : NULL; /* no such namespace: a real interface */
+						    /* fall through */
 	case OPT_BYPASS:
 		f->bypass = true;
 		break;
@@ -254,30 +255,32 @@ static int look_around(struct first *f)
 
 int main(int argc, char **argv)
 {
-	struct first *f = calloc(1, sizeof *f);
+	static struct first f = {
+		.cpu = -1,
+		.server_cpu = -1,
+		.pipe = { -1, -1 },
+		.log_fd = -1,
+		.count = 1,
+		.timeout_ns = 10000000000,
+		.path = "/compute?n=0",
+	};
 	const char *invalid = NULL;
 
 	measure_name = "measure-first";
-	if (!f)
-		return measure_trouble("no memory");
-	f->cpu = f->server_cpu = f->pipe[0] = f->pipe[1] = f->log_fd = -1;
-	f->count = 1;
-	f->timeout_ns = 10000000000;
-	f->path = "/compute?n=0";
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, f);
-	check(f);
-	int status = servers_prepare(f);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &f);
+	check(&f);
+	int status = servers_prepare(&f);
 	if (!status)
-		status = look_around(f);
+		status = look_around(&f);
 	if (!status) {
-		asker(f);
-		status = measure(f);
-		servers_end(f);
+		asker(&f);
+		status = measure(&f);
+		servers_end(&f);
 	}
 	if (status)
 		return status;
-	if (f->bypass && !strstr(f->said, "rung xdp"))
+	if (f.bypass && !strstr(f.said, "rung xdp"))
 		invalid = "no XDP rung came into effect: bypass_ms is not of a bypass";
-	report(f, invalid);
+	report(&f, invalid);
 	return invalid ? MEASURE_INVALID : 0;
 }

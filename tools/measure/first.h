@@ -52,7 +52,7 @@ struct first {
 	int pipe[2], log_fd, home_fd; /* home_fd: the namespace of the servers */
 	char said[FIRST_SAID];        /* what they said; once ready, that line alone */
 	size_t said_len;
-	char *after_text;
+	char *after_text; /* of run_after, or NULL */
 };
 
 /* --- first_server.c: 0, or a status after words on stderr --- */

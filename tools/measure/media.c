@@ -229,7 +229,7 @@ static void read_report(const struct media *m, double bytes_per_s, double *us)
 	for (uint64_t i = 0; i < m->reads; i++)
 		sum += us[i];
 	measure_head();
-	printf(",\"figures\":{\"seq_mb_s\":%.3f,\"random_p50_us\":%.3f,\"random_mean_us\":%.3f,"
+	printf(",\"figures\":{\"seq_mb_sec\":%.3f,\"random_p50_us\":%.3f,\"random_mean_us\":%.3f,"
 	       "\"random_max_us\":%.3f,\"latency_us\":%.3f}",
 	       bytes_per_s / 1e6, p50, sum / (double)m->reads, us[m->reads - 1],
 	       p50 > transfer_us ? p50 - transfer_us : 0);
