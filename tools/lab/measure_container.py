@@ -102,7 +102,7 @@ def instance_words(args: argparse.Namespace, number: int) -> List[str]:
     path = shutil.which(words[0])
     if not path:
         die(f"{words[0]}: no such program: name one, or its path")
-    return [os.path.abspath(path), *words[1:]]
+    return [os.path.realpath(path), *words[1:]]     # what a link is to is what is bound
 
 
 def nginx_words(args: argparse.Namespace, number: int, port: int) -> List[str]:
@@ -182,8 +182,8 @@ def main() -> None:
     world.enter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, ending)
-    if args.net == "macvlan" and not world.has_kind("macvlan"):
-        skip("this kernel makes no macvlan devices")
+    if world.own_network(args.net) and not world.has_kind(args.net):
+        skip(f"this kernel makes no {args.net} devices")
     with tempfile.TemporaryDirectory(prefix="saker-container-") as folder:
         args.folder = folder
         measure(args)

@@ -34,8 +34,8 @@ MIB, READS = 16, 400    # of the scratch file; a microSD at 80 MB/s takes under 
 
 
 def model_ms(warm_ms: float, majflt: float, read_kib: float, latency_us: float,
-             seq_mb_s: float) -> float:
-    return warm_ms + (EXEC_READS + majflt) * latency_us / 1e3 + read_kib * 1024 / (seq_mb_s * 1e6) * 1e3
+             seq_mb_sec: float) -> float:
+    return warm_ms + (EXEC_READS + majflt) * latency_us / 1e3 + read_kib * 1024 / (seq_mb_sec * 1e6) * 1e3
 
 
 def error_pct(model: float, measured: float) -> float:
@@ -47,14 +47,14 @@ def fitted(medium: Dict[str, float], warm: List[Dict[str, float]],
     """Medians over the rounds; the model is made for each cold start by itself."""
     warm_ms = median([w["first_answer_ms"] for w in warm])
     models = [model_ms(warm_ms, c["majflt"], c["read_kib"], medium["latency_us"],
-                       medium["seq_mb_s"]) for c in cold]
+                       medium["seq_mb_sec"]) for c in cold]
     errors = [error_pct(m, c["first_answer_ms"]) for m, c in zip(models, cold)]
     evicted_ms = median([c["first_answer_ms"] for c in cold])
     return {"warm_ms": warm_ms, "evicted_ms": evicted_ms, "cost_ms": evicted_ms - warm_ms,
             "model_ms": median(models), "error_signed_pct": median(errors),
             "error_pct": abs(median(errors)), "majflt": median([c["majflt"] for c in cold]),
             "read_kib": median([c["read_kib"] for c in cold]),
-            "seq_mb_s": medium["seq_mb_s"], "latency_us": medium["latency_us"],
+            "seq_mb_sec": medium["seq_mb_sec"], "latency_us": medium["latency_us"],
             "random_p50_us": medium["random_p50_us"]}
 
 

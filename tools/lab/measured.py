@@ -66,7 +66,7 @@ def median(values: Sequence[Optional[float]]) -> Optional[float]:
 
 
 def finish(figures: Figures, invalid: Sequence[str] = (), **more: Any) -> NoReturn:
-    rounded = {k: v if v is None else round(v, 4) for k, v in figures.items()}
+    rounded = {k: v if v is None else float(f"{v:.6g}") for k, v in figures.items()}
     print(json.dumps({"tool": Path(sys.argv[0]).stem, "figures": rounded,
                       "invalid": list(invalid), **more}))
     sys.exit(INVALID if invalid else 0)

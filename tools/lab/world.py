@@ -68,7 +68,10 @@ def enter() -> None:
 def has_kind(kind: str) -> bool:
     """Can this kernel make such a device? On a pair that is only for trying."""
     do("ip", "link", "add", "try0", "type", "veth", "peer", "name", "try1")
-    good = do("ip", "link", "add", "link", "try0", "name", "try2", "type", kind, may_fail=True)
+    upon = ["link", "try0"] if kind == "macvlan" else []
+    good = do("ip", "link", "add", *upon, "name", "try2", "type", kind, may_fail=True)
+    if good:
+        do("ip", "link", "del", "try2")
     do("ip", "link", "del", "try0")
     return good
 
