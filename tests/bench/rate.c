@@ -58,7 +58,7 @@ struct connection {
 };
 
 static struct {
-	bool closed, poisson;
+	bool closed, poisson, quickack;
 	double rate, seconds, warm, patience, connections, requests, seed;
 	unsigned kept;
 	struct sockaddr_in server;
@@ -350,6 +350,8 @@ static void hear(struct connection *c)
 		lose(c, n ? strerror(errno) : "the server closed it");
 		return;
 	}
+	if (plan.quickack)
+		setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 1 }, sizeof(int));
 	c->have += (size_t)n;
 	length = answer_length(c, &head);
 	if (c->ask == NONE || (!length && c->have == sizeof c->input - 1)) {
@@ -448,6 +450,8 @@ static const char usage[] =
 	"                       and again; told apart\n"
 	"  --patience=S         what has not come so long after the end is missing (30)\n"
 	"  --seed=N             other draws of gaps and paths (1)\n"
+	"  --quickack           each answer is acknowledged at once, in a segment of its own,\n"
+	"                       not with the next request\n"
 	"Prints one line of JSON. Exit status 1 when an answer is wrong or missing,\n"
 	"or its status is neither 200 nor 503.\n";
 
@@ -519,12 +523,13 @@ enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static void parse_options(int argc, char **argv)
 {
-	struct option known[NUMBERS + 7] = {
+	struct option known[NUMBERS + 8] = {
 		[NUMBERS] = { "poisson", 0, NULL, 'p' },
 		{ "closed", 0, NULL, 'c' },
 		{ "path", 1, NULL, 'P' },
 		{ "mix", 1, NULL, 'm' },
 		{ "keep", 1, NULL, 'k' },
+		{ "quickack", 0, NULL, 'q' },
 		{ "help", 0, NULL, 'h' },
 	};
 	char *keep = NULL;
@@ -547,6 +552,8 @@ static void parse_options(int argc, char **argv)
 			add_mix(optarg);
 		else if (o == 'k')
 			keep = optarg;
+		else if (o == 'q')
+			plan.quickack = true;
 		else if (o == 'h')
 			exit(fputs(usage, stdout) < 0);
 		else
