@@ -5,9 +5,13 @@
 #   flood    p99 of `total`, from XDP to the TX ring, of 2,000 requests a second on 16
 #            connections, with 20,000 SYNs a second of strangers and without
 #   crowd    busy time of the I/O thread for each of 4,000 requests a second: on one
-#            connection alone; on one among 10,000, the others idle; on 10,000 by turns,
-#            where each request costs a frame more: the ACK of its answer comes alone.
-#            The least of the rounds: whoever interrupts the thread only adds
+#            connection, whose ACKs ride on its next request; on one among 10,000, the
+#            others idle; on one whose ACKs come alone (rate --quickack); and on 10,000
+#            by turns, whose ACKs must come alone, so that the third is what it is
+#            compared with: as many frames for each request. The least of all stretches
+#            of a quarter of a second, since whoever interrupts the thread only adds;
+#            without those in which requests had piled up, whose cost is shared. Then
+#            the same of nginx: CPU time of its worker.
 #   full     SYNs as fast as one CPU makes them, for 2 s: how long after the last
 #            of them a new connection has its answer
 # Responder on CPU 1, everybody else on CPU 0. A load that is not served completely
@@ -21,7 +25,7 @@
 rounds=${2:-7} crowd=10000
 raw=$build/bench/hostile.jsonl
 
-need jq
+need jq nginx
 mkdir -p "$build/bench"
 : > "$raw"
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" "$build/rate" "$build/flood_tcp" >&2 || exit 1
@@ -56,15 +60,40 @@ flood() { # with|without
 	[ "$1" = without ] || value flood_grown_kb with $(($(pss_kb) - before))
 }
 
-# Neither the making of the connections nor their end is in it.
-cost() { # NAME CONNECTIONS IDLE_ONES
-	soon 30 open_now "$3" || die "not $3 connections before $1"
-	spawn_c "$build/rate" --rate=4000 --connections="$2" --seconds=3 '--path=/compute?n=100' $server4 $port > "$dir/rate"
+# On a wire the client's kernel is on another machine. On a veth it receives within the
+# responder's send call, and its delayed ACKs interrupt the responder's CPU, all that with
+# 10,000 sockets of its own to miss; unless RPS takes it to the client's CPU.
+client_receives_on() { # MASK of CPUs; 0: on the sender's
+	ip netns exec "$client" sh -c "echo $1 > /sys/class/net/client0/queues/rx-0/rps_cpus" ||
+		die 'no RPS (CONFIG_RPS)'
+}
+
+ask_4000() { # PORT CONNECTIONS [OPTIONS OF RATE...]: times a second, in the background
+	asked_port=$1 asking_on=$2
+	shift 2
+	spawn_c "$build/rate" --rate=4000 --connections="$asking_on" --seconds=3 '--path=/compute?n=100' \
+		"$@" $server4 "$asked_port" > "$dir/rate"
 	asking=$spawned
-	soon 30 open_now $(($2 + $3)) || die "$2 connections were not made"
-	mark
-	sleep 1.5
-	value crowd_busy_ns "$1" "$(since '.counters.busy_ns / .counters.http_ok')"
+}
+
+# Neither the making of the connections nor their end is in it.
+cost() { # NAME CONNECTIONS IDLE_ONES [OPTIONS OF RATE...]
+	name=$1 more=$2 idle=$3
+	shift 3
+	soon 30 open_now "$idle" || die "not $idle connections before $name"
+	ask_4000 $port "$more" "$@"
+	soon 30 open_now $((more + idle)) || die "$more connections were not made"
+	sleep 0.25
+	for _ in 1 2 3 4 5; do
+		mark
+		sleep 0.25
+		since '.counters | select(.http_ok > 900 and .tx_kicks > 0.97 * .http_ok) |
+			"\(.busy_ns / .http_ok) \(.rx_frames / .http_ok)"' > "$dir/stretch"
+		while read -r busy frames; do
+			value crowd_busy_ns "$name" "$busy"
+			value crowd_frames "$name" "$frames"
+		done < "$dir/stretch"
+	done
 	in_full "$asking"
 }
 
@@ -78,6 +107,36 @@ among_idle() {
 	echo end >&9
 	wait "$idling"
 	exec 9>&-
+}
+
+nginx_open() { # HOW MANY
+	[ "$(in_s ss -Htn state established "sport = :$nginx_port" | wc -l)" = "$1" ]
+}
+
+nginx_ns() { # of CPU time, of its worker, and the clock
+	echo "$(cut -d ' ' -f 1 "/proc/$(ps -o pid= --ppid "$nginx" | tr -d ' ')/schedstat") $(date +%s%N)"
+}
+
+# Killed hard, as by lib.sh, it would leave its worker behind.
+nginx_die() {
+	down "$nginx"
+	die "$*"
+}
+
+cost_nginx() { # NAME CONNECTIONS [OPTIONS OF RATE...]
+	name=$1 more=$2
+	shift 2
+	soon 30 nginx_open 0 || nginx_die "nginx has connections before $name"
+	ask_4000 $nginx_port "$more" "$@"
+	soon 30 nginx_open "$more" || nginx_die "$more connections to nginx were not made"
+	sleep 0.25
+	for _ in 1 2 3 4 5; do
+		before=$(nginx_ns)
+		sleep 0.25
+		value nginx_cpu_ns "$name" "$(echo "$before $(nginx_ns)" |
+			awk '{ printf "%.0f", ($3 - $1) / (($4 - $2) / 1e9 * 4000) }')"
+	done
+	wait "$asking" || nginx_die "not all were served by nginx: $(cat "$dir/rate")"
 }
 
 full() {
@@ -99,21 +158,39 @@ while [ $round -lt "$rounds" ]; do
 	if [ $((round % 2)) = 1 ]; then
 		flood with
 		flood without
+		client_receives_on 1
 		cost one 1 0
 		among_idle
+		cost acks_alone 1 0 --quickack
 		cost by_turns $crowd 0
 	else
 		flood without
 		flood with
+		client_receives_on 1
 		cost by_turns $crowd 0
+		cost acks_alone 1 0 --quickack
 		among_idle
 		cost one 1 0
 	fi
+	client_receives_on 0
 	full
 done
+nginx_conf "$(ask "$url/compute?n=100")"
 down "$saker"
+sed -i 's/events { }/worker_rlimit_nofile 30000; events { worker_connections 20000; }/' "$dir/nginx/conf"
+client_receives_on 1
+nginx_up
+round=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	echo "nginx, round $round of $rounds" >&2
+	cost_nginx one 1
+	cost_nginx acks_alone 1 --quickack
+	cost_nginx by_turns $crowd
+done
+down "$nginx"
 
-# Of a ratio: the median of the rounds' own.
+# Of a ratio: the median of the rounds' own, of the crowd that of the least.
 echo "$("$build/saker" --version), Linux $(uname -r), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
 jq -sr '
 def median: sort | if length == 0 then null elif length % 2 == 1 then .[length / 2 | floor]
@@ -122,17 +199,27 @@ def two: . * 100 | round / 100;
 . as $all
 | def of($name; $which): [$all[] | select(.name == $name and .which == $which) | .value];
   def ratio($name; $a; $b): [of($name; $a), of($name; $b)] | transpose | map(.[0] / .[1]) | median | two;
+  def low($name; $which): (of($name; $which) | min) // error("\($name), \($which): interrupted each time");
+  def least($text; $name; $which): [$text, (low($name; $which) | round), "", ""];
+  def to($text; $name; $which; $base; $bar): [$text, (low($name; $which) | round),
+	(low($name; $which) / low($name; $base) | two), $bar];
   def figure($text; $name; $which): [$text, (of($name; $which) | median | two), "", ""];
   figure("p99 of total without a flood, ns"; "flood_p99_total_ns"; "without"),
   ["with 20,000 SYNs/s", (of("flood_p99_total_ns"; "with") | median), ratio("flood_p99_total_ns"; "with"; "without"), "<= 2"],
   figure("p50 of total without a flood, ns"; "flood_p50_total_ns"; "without"),
   ["with 20,000 SYNs/s", (of("flood_p50_total_ns"; "with") | median), ratio("flood_p50_total_ns"; "with"; "without"), "-"],
   ["PSS grows by, kB (most)", (of("flood_grown_kb"; "with") | max), "", "<= 64"],
-  (("one", "among_idle", "by_turns") as $which | [{one: "a request on one connection, busy ns",
-	among_idle: "on one among 10,000", by_turns: "on 10,000 by turns"}[$which],
-	(of("crowd_busy_ns"; $which) | min | round),
-	((of("crowd_busy_ns"; $which) | min) / (of("crowd_busy_ns"; "one") | min) | two),
-	{one: "", among_idle: "<= 1.2", by_turns: "-"}[$which]]),
+  least("a request on one connection, busy ns"; "crowd_busy_ns"; "one"),
+  to("on one among 10,000"; "crowd_busy_ns"; "among_idle"; "one"; "<= 1.2"),
+  to("on one whose ACKs come alone"; "crowd_busy_ns"; "acks_alone"; "one"; "-"),
+  to("on 10,000 by turns, to that"; "crowd_busy_ns"; "by_turns"; "acks_alone"; "<= 1.2"),
+  to("the same, to one whose ACKs ride along"; "crowd_busy_ns"; "by_turns"; "one"; "-"),
+  figure("frames in for a request, ACKs alone"; "crowd_frames"; "acks_alone"),
+  figure("by turns"; "crowd_frames"; "by_turns"),
+  least("nginx, one connection, CPU ns"; "nginx_cpu_ns"; "one"),
+  to("on one whose ACKs come alone"; "nginx_cpu_ns"; "acks_alone"; "one"; "-"),
+  to("on 10,000 by turns, to that"; "nginx_cpu_ns"; "by_turns"; "acks_alone"; "-"),
+  to("the same, to one whose ACKs ride along"; "nginx_cpu_ns"; "by_turns"; "one"; "-"),
   ["PSS with 10,000 connections, kB", (of("crowd_pss_kb"; "among_idle") | max), "", "<= 16384"],
   figure("SYNs a second at full speed"; "full_syns_per_s"; "flood"),
   ["then served again after, ms (worst)", (of("full_recovery_ms"; "flood") | max), "", "<= 1000"]
