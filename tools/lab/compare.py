@@ -93,9 +93,9 @@ def differing(a: Side, b: Side) -> List[Tuple[str, str, str]]:
 # --- the page --------------------------------------------------------------------------
 
 
-def _verdicts(found: List[Both]) -> page.Safe:
-    return section("verdicts", "Verdicts", report.verdict_items(
-        [figures.Judged(one.figure, "", one.factors, one.verdict) for one in found]))
+def _verdicts(a: Side, found: List[Both]) -> page.Safe:
+    return section("verdicts", "Verdicts", *report.verdict_groups(a.study, [
+        figures.Judged(one.figure, "", one.factors, one.verdict) for one in found]))
 
 
 def _table(a: Side, b: Side, found: List[Both]) -> page.Safe:
@@ -183,7 +183,7 @@ def render(a: Side, b: Side) -> str:
                          "run both in one session, which compares pairs."),
                paragraph(f"A: {a.name}, {a.study.experiment.title}. B: {b.name}, "
                          f"{b.study.experiment.title}.", class_="meta"))
-    return page.page(title, head, tag("main", _verdicts(found), _facts(a, b),
+    return page.page(title, head, tag("main", _verdicts(a, found), _facts(a, b),
                                       _table(a, b, found), _plots(a, b, found), _alone(a, b)))
 
 

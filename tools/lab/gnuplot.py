@@ -88,12 +88,14 @@ def steps(low: float, high: float) -> List[float]:
     return [below, *inner, above] if above > below else [below, below * 2]
 
 
-def readable(found: List[float]) -> List[float]:
-    """No more names than an axis has room for: beyond eight, decades alone, and an end that is
-    not too near to one."""
-    if len(found) <= 8:
-        return found
+def readable(found: List[float], most: int = 8) -> List[float]:
+    """No more names than an axis has room for: beyond that, decades alone (every second one of
+    many), and an end that is not too near to one."""
     decades = [s for s in found if f"{s:e}".startswith("1.0")]
+    if len(found) <= most or not decades:
+        return found
+    if len(decades) > most:
+        return decades[::-(-len(decades) // most)]
     if found[0] < decades[0] / 4:
         decades.insert(0, found[0])
     if found[-1] > decades[-1] * 4:
@@ -111,10 +113,10 @@ def even(low: float, high: float, most: int) -> List[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def log_axis(axis: str, low: float, high: float, label=time_label) -> str:
+def log_axis(axis: str, low: float, high: float, label=time_label, most: int = 8) -> str:
     ends = steps(low, high)
     return (f"set logscale {axis}\nset {axis}range [{ends[0] * 0.9999:.8g}:{ends[-1] * 1.0001:.8g}]\n"
-            + tics(axis, ((label(s), s) for s in readable(ends))) + f"\nset m{axis}tics default")
+            + tics(axis, ((label(s), s) for s in readable(ends, most))) + f"\nset m{axis}tics default")
 
 
 # --- running it --------------------------------------------------------------------

@@ -242,27 +242,28 @@ def _cut(label: str) -> str:
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"
 
 
-def _rows_axis(labels: Sequence[str]) -> Tuple[List[str], int]:
-    """Commands for named rows from the top, and the plot's height."""
+def _rows_axis(labels: Sequence[str], unit: str) -> Tuple[List[str], int]:
+    """Commands for named rows from the top, and the plot's height; unit: of the axis beneath."""
     names = [_cut(label) for label in labels]
-    high = TOP + ROW * len(names) + BELOW
+    below = BELOW if unit else BELOW - 22
+    high = TOP + ROW * len(names) + below
     # A character of a proportional font of 12 is 6.5 wide on average.
     left = (max(map(len, names), default=1) * 6.5 + 14) / gnuplot.WIDE
     return [f"set yrange [{len(names) - 0.4:g}:-0.6]", gnuplot.tics("y", ((name, i) for i, name in enumerate(names)), "scale 0"),
             f"set lmargin at screen {min(left, 0.45):.3f}", "set rmargin at screen 0.92",
-            f"set tmargin at screen {1 - TOP / high:.4f}", f"set bmargin at screen {BELOW / high:.4f}",
+            f"set tmargin at screen {1 - TOP / high:.4f}", f"set bmargin at screen {below / high:.4f}",
             "unset grid", f"set grid xtics lc {color('grid')} lt 1 lw 0.6",
-            ], high
+            f"set xlabel {quoted(unit)}"], high
 
 
-def _value_axis(low: float, high: float, unit: str, label) -> List[str]:
+def _value_axis(low: float, high: float, label) -> List[str]:
     """From zero where that wastes no more than half of it, logarithmic over a decade."""
     if low > 0 and high / low > 12:
-        return [gnuplot.log_axis("x", low * 0.97, high, label), f"set xlabel {quoted(unit)}"]
+        return [gnuplot.log_axis("x", low * 0.97, high, label, 5)]
     left = 0 if 0 <= low < high / 2 else low - (high - low) * 0.15 - abs(high) * 0.01
     right = high + (high - left) * 0.05 + 1e-9
-    return [f"set xrange [{left:g}:{right:g}]", f"set xlabel {quoted(unit)}",
-            gnuplot.tics("x", ((label(v), v) for v in gnuplot.even(left, right, 6)))]
+    return [f"set xrange [{left:g}:{right:g}]",
+            gnuplot.tics("x", ((label(v), v) for v in gnuplot.even(left, right, 5)))]
 
 
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -270,14 +271,14 @@ NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 def strips(title: str, rows: Sequence[Row], unit: str) -> str:
     """Each run a dot, the median of a row a stroke."""
-    axis, high = _rows_axis([row.label for row in rows])
+    said = "" if unit in NANOSECONDS else unit
+    axis, high = _rows_axis([row.label for row in rows], said)
     # Times say their own unit, as on the other plots.
     label = gnuplot.time_label if unit in NANOSECONDS else lambda v: f"{v:,.6g}"
     scale = NANOSECONDS.get(unit, 1)
     rows = [row._replace(values=[v * scale for v in row.values]) for row in rows]
     values = [v for row in rows for v in row.values]
-    commands, plots = axis + _value_axis(min(values), max(values),
-                                         "" if unit in NANOSECONDS else unit, label), []
+    commands, plots = axis + _value_axis(min(values), max(values), label), []
     for i, row in enumerate(rows):
         if not row.values:
             continue
@@ -306,7 +307,7 @@ def _spaced(wanted: Sequence[float], left: float, right: float) -> List[float]:
 
 def ratios(title: str, rows: Sequence[Tuple[str, str, stats.Verdict]]) -> str:
     """Each verdict a dot with its interval; 1 is the baseline. Invalid ones keep an empty row."""
-    axis, high = _rows_axis([label for label, _, _ in rows])
+    axis, high = _rows_axis([label for label, _, _ in rows], "")
     valid = [v for _, _, v in rows if v.ratio is not None]
     low = min([1.0] + [v.low for v in valid])
     top = max([1.0] + [v.high for v in valid])
@@ -329,11 +330,10 @@ def ratios(title: str, rows: Sequence[Tuple[str, str, stats.Verdict]]) -> str:
 
 def stages(title: str, rows: Sequence[Tuple[str, Sequence[float]]]) -> str:
     """Stacked bars, in ns: the parts in the order of TONES."""
-    axis, high = _rows_axis([label for label, _ in rows])
     most = max(sum(parts) for _, parts in rows) or 1
     unit, size = ("ms", 1e6) if most >= 2e6 else ("µs", 1e3) if most >= 2e3 else ("ns", 1.0)
-    commands, plots = axis + [f"set xrange [0:{most / size * 1.05:g}]",
-                              f"set xlabel {quoted(unit)}"], []
+    axis, high = _rows_axis([label for label, _ in rows], unit)
+    commands, plots = axis + [f"set xrange [0:{most / size * 1.05:g}]"], []
     for k, tone in enumerate(gnuplot.TONES):
         boxes = []
         for i, (_, parts) in enumerate(rows):
@@ -351,7 +351,7 @@ def sweep(title: str, lines: Sequence[Tuple[str, Sequence[Tuple[float, float, fl
     ns."""
     rates = [point[0] for _, points in lines for point in points]
     values = [v for _, points in lines for point in points for v in point[1:]]
-    commands = [gnuplot.log_axis("x", min(rates) * 0.9, max(rates) * 1.1, lambda v: f"{v:,.0f}")
+    commands = [gnuplot.log_axis("x", min(rates) * 0.9, max(rates) * 1.1, lambda v: f"{v:,.0f}", 6)
                 if max(rates) / min(rates) > 8 else f"set xrange [0:{max(rates) * 1.05:g}]",
                 gnuplot.log_axis("y", min(values), max(values)),
                 f"set ylabel {quoted(name)}", f"set xlabel {quoted(unit)}"]

@@ -57,7 +57,7 @@ def _tally(judged: Sequence[figures.Judged]) -> str:
     valid = len(words) - words.count(stats.INVALID)
     chance = ("" if valid < 10 else f" With {valid} intervals of 95 %, {valid * 0.05:.0f} or so would "
               "miss 1 by chance where nothing differs.")
-    return (f"{len(words)} verdicts: {better} better than the baseline, {worse} worse, "
+    return (f"{len(words)} verdicts: {better} better, {worse} worse, "
             f"{words.count(stats.SAME)} no difference shown, {words.count(stats.INVALID)} invalid."
             + chance)
 
@@ -70,16 +70,21 @@ def _verdicts(study, judged: Sequence[figures.Judged]) -> Safe:
     if not judged:
         return section("verdicts", "Verdicts", paragraph(
             "No verdict: no run of the baseline and another level came to an end."))
-    main = figures.main_figure(experiment)
+    return section("verdicts", "Verdicts", *verdict_groups(study, judged))
+
+
+def verdict_groups(study, judged: Sequence[figures.Judged]) -> List[Safe]:
+    """Those of the main figure open, the others folded, figure by figure."""
+    main = figures.main_figure(study.experiment)
     first = [one for one in judged if one.figure is main]
     if len(judged) <= OPEN_VERDICTS or not first:
         first = list(judged)
     parts = [paragraph(_tally(judged)), verdict_items(first)]
-    for figure in experiment.figures:
+    for figure in study.experiment.figures:
         rest = [one for one in judged if one.figure is figure and one not in first]
         if rest:
             parts.append(details(f"{figure.name}: {len(rest)} verdicts", verdict_items(rest)))
-    return section("verdicts", "Verdicts", *parts)
+    return parts
 
 
 def cell(found: figures.Cell, runs: Sequence, verdict) -> Safe:
