@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""figures: medians, pairs, what is left out, bars; on a session small enough to work out by hand."""
+"""figures: medians, pairs, what is left out, bars, worked out by hand."""
 import types
 import unittest
 
@@ -91,7 +91,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((v.word, v.n), ("invalid", 2))
 
     def test_a_run_that_was_not_made(self):
-        v = figures.verdicts(study(pairs([(100, 31), (101, 30), (99, 33), (98, 32)])[:-1]))[0].verdict
+        runs = pairs([(100, 31), (101, 30), (99, 33), (98, 32)])[:-1]
+        v = figures.verdicts(study(runs))[0].verdict
         self.assertIn("1 left out: not run", v.sentence)
 
     def test_within_a_facet(self):

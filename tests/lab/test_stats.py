@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stats: quantiles against published tables, verdicts on synthetic sets, coverage of the interval."""
+"""stats: quantiles against published tables, verdicts on synthetic sets, coverage."""
 import math
 import random
 import unittest

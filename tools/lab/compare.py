@@ -141,7 +141,9 @@ def _plots(a: Side, b: Side, found: List[Both]) -> page.Safe:
             title = figures.name_of(factors, a.study.experiment)
             made.append(pictures.Picture(f"latency by percentile: {title}", plots.by_percentile(
                 f"Latency by percentile, {title}", lines), key=key))
-    return section("plots", "Plots", page.grid(one.html() for one in made)) if made else page.Safe("")
+    if not made:
+        return page.Safe("")
+    return section("plots", "Plots", page.grid(one.html() for one in made))
 
 
 def _facts(a: Side, b: Side) -> page.Safe:

@@ -115,8 +115,10 @@ def even(low: float, high: float, most: int) -> List[float]:
 
 def log_axis(axis: str, low: float, high: float, label=time_label, most: int = 8) -> str:
     ends = steps(low, high)
-    return (f"set logscale {axis}\nset {axis}range [{ends[0] * 0.9999:.8g}:{ends[-1] * 1.0001:.8g}]\n"
-            + tics(axis, ((label(s), s) for s in readable(ends, most))) + f"\nset m{axis}tics default")
+    named = tics(axis, ((label(s), s) for s in readable(ends, most)))
+    # A hair wider, or rounding drops the names at its ends.
+    return (f"set logscale {axis}\n{named}\nset m{axis}tics default\n"
+            f"set {axis}range [{ends[0] * 0.9999:.8g}:{ends[-1] * 1.0001:.8g}]")
 
 
 # --- running it --------------------------------------------------------------------
@@ -145,8 +147,8 @@ def run(commands: str, wide: int, high: int) -> str:
     complaints = [line for line in done.stderr.splitlines()
                   if line.strip() and "warning" not in line.lower()]
     if done.returncode or "<svg" not in done.stdout:
-        raise Trouble(f"gnuplot: {' '.join(complaints)[:300] or 'no plot came'}; this is a fault of "
-                      "the report")
+        said = " ".join(complaints)[:300] or "no plot came"
+        raise Trouble(f"gnuplot: {said}; this is a fault of the report")
     return done.stdout
 
 
@@ -167,7 +169,7 @@ def _short(coordinates: str) -> str:
 _NAMES = {tuple(int(value[i:i + 2], 16) for i in (1, 3, 5)): name
           for name, value in PALETTE.items()}
 
-_SLIM: List[Tuple["re.Pattern[str]", object]] = [(re.compile(pattern, re.S), by) for pattern, by in (
+_SLIM = [(re.compile(pattern, re.S), by) for pattern, by in (
     (r"^.*?<g id=\"gnuplot_canvas\">", "<g>"),
     (r"<defs>.*?</defs>", ""),
     (r"<rect x=\"0\" y=\"0\"[^>]*fill=\"none\"/>", ""),

@@ -158,15 +158,15 @@ color:var(--ink)}
 .plot .g{stroke:var(--grid)}
 .plot image{image-rendering:pixelated}
 .symbols{position:absolute}
-.ramp{display:inline-block;width:8rem;height:.7em;margin:0 .4em;background:linear-gradient(90deg,%s)}
+.ramp{display:inline-block;width:8rem;height:.7em;margin:0 .4em;
+background:linear-gradient(90deg,%s)}
 details{margin:.6rem 0}
 summary{cursor:pointer;font-weight:600;padding:.25rem 0}
 nav a{margin-right:.9rem}
 a{color:var(--s1)}
 @media (max-width:30rem){body{padding:.8rem .8rem 3rem}h1{font-size:1.35rem}
 th,td{padding-right:.7rem}}
-@media print{details>*{display:block}.warning{border:2px solid var(--bad);padding:.3rem .7rem;font-weight:600}
-.wide{overflow:visible}}
+@media print{details>*{display:block}.wide{overflow:visible}}
 """ % (_variables(gnuplot.PALETTE), _variables(DARK), ",".join(gnuplot.HEAT))
 
 

@@ -121,8 +121,8 @@ def percentile_plots(study, colors: Colors) -> List[Picture]:
                 levels.append(level)
         if lines:
             title = title_of(facet, study.experiment) or "all levels"
-            made.append(Picture(title, plots.by_percentile(f"Latency by percentile, {title}", lines),
-                                key=colors.legend(levels)))
+            svg = plots.by_percentile(f"Latency by percentile, {title}", lines)
+            made.append(Picture(title, svg, key=colors.legend(levels)))
     return made
 
 

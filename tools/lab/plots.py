@@ -136,14 +136,16 @@ def _probe_panel(probe: Probe, right: float) -> List[str]:
     commands.append(f"set xrange [0:{right:g}]\nset xlabel 'second'\nset xtics format '%g'")
     if probe.temperature:
         low, high = _padded([y for _, y in probe.temperature], 0.5)
-        commands += [block("t", thin(probe.temperature, PROBE_POINTS)), f"set yrange [{low:g}:{high:g}]",
+        commands += [block("t", thin(probe.temperature, PROBE_POINTS)),
+                     f"set yrange [{low:g}:{high:g}]",
                      gnuplot.tics("y", ((f"{v:g} °C", v) for v in gnuplot.even(low, high, 4)))]
         plots.append(f"$t using 1:2 with lines lw 1.4 lc {color('ink')}")
     else:
         commands += ["unset ytics", "set yrange [0:1]"]
     if probe.frequency:
         low, high = _padded([y for _, y in probe.frequency], 50)
-        commands += [block("f", thin(probe.frequency, PROBE_POINTS)), f"set y2range [{low:g}:{high:g}]",
+        commands += [block("f", thin(probe.frequency, PROBE_POINTS)),
+                     f"set y2range [{low:g}:{high:g}]",
                      gnuplot.tics("y2", ((f"{v:g} MHz", v)
                                          for v in gnuplot.even(low, high, 4)), "nomirror"),
                      "set border 11"]
@@ -249,9 +251,11 @@ def _rows_axis(labels: Sequence[str], unit: str) -> Tuple[List[str], int]:
     high = TOP + ROW * len(names) + below
     # A character of a proportional font of 12 is 6.5 wide on average.
     left = (max(map(len, names), default=1) * 6.5 + 14) / gnuplot.WIDE
-    return [f"set yrange [{len(names) - 0.4:g}:-0.6]", gnuplot.tics("y", ((name, i) for i, name in enumerate(names)), "scale 0"),
+    return [f"set yrange [{len(names) - 0.4:g}:-0.6]",
+            gnuplot.tics("y", ((name, i) for i, name in enumerate(names)), "scale 0"),
             f"set lmargin at screen {min(left, 0.45):.3f}", "set rmargin at screen 0.92",
-            f"set tmargin at screen {1 - TOP / high:.4f}", f"set bmargin at screen {below / high:.4f}",
+            f"set tmargin at screen {1 - TOP / high:.4f}",
+            f"set bmargin at screen {below / high:.4f}",
             "unset grid", f"set grid xtics lc {color('grid')} lt 1 lw 0.6",
             f"set xlabel {quoted(unit)}"], high
 

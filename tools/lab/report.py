@@ -55,8 +55,8 @@ def _tally(judged: Sequence[figures.Judged]) -> str:
     words = [one.verdict.word for one in judged]
     better, worse = words.count(stats.FASTER), words.count(stats.SLOWER)
     valid = len(words) - words.count(stats.INVALID)
-    chance = ("" if valid < 10 else f" With {valid} intervals of 95 %, {valid * 0.05:.0f} or so would "
-              "miss 1 by chance where nothing differs.")
+    chance = ("" if valid < 10 else f" With {valid} intervals of 95 %, {valid * 0.05:.0f} or so "
+              "would miss 1 by chance where nothing differs.")
     return (f"{len(words)} verdicts: {better} better, {worse} worse, "
             f"{words.count(stats.SAME)} no difference shown, {words.count(stats.INVALID)} invalid."
             + chance)
@@ -123,7 +123,8 @@ def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> 
         lines: List[Safe] = []
         title = pictures.title_of(facet, experiment)
         if title:
-            lines.append(tag("tr", tag("th", title, colspan=len(levels) + 1 + bool(experiment.published), scope="rowgroup"),
+            wide = 1 + len(levels) + bool(experiment.published)
+            lines.append(tag("tr", tag("th", title, colspan=wide, scope="rowgroup"),
                              class_="facet"))
         for figure in experiment.figures:
             made = []
@@ -149,7 +150,8 @@ def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> 
 def _table_note(experiment) -> Safe:
     said = ["The median of the repetitions, beneath it the lowest and the highest."]
     if experiment.baseline:
-        said.append(f"Then the ratio to {experiment.baseline[1]} with its 95 % interval, from pairs.")
+        said.append(f"Then the ratio to {experiment.baseline[1]} with its 95 % interval, from "
+                    "pairs.")
     if experiment.published:
         said.append("Published figures were measured by others on other machines: no ratio is made "
                     "from them.")
@@ -176,8 +178,8 @@ def _plots(study, judged, colors: pictures.Colors) -> Safe:
         _group("Throughput and latency", pictures.sweep_plots(study, colors),
                "Medians of the repetitions; the bars reach from the lowest to the highest."),
         _group("By second", pictures.time_plots(study, colors),
-               "The median run of each: p99, or p50 where a second has fewer than 1,000 requests. A "
-               "gap: that second does not carry it."),
+               "The median run of each: p99, or p50 where a second has fewer than 1,000 requests. "
+               "A gap: that second does not carry it."),
         _group("Stages in the responder", pictures.stage_plot(study),
                "From the responder's own clocks. Medians of parts do not add up to the median of "
                "the whole; the length is a guide, not a sum."),
@@ -192,8 +194,9 @@ def _run_plots(study, colors: pictures.Colors) -> Safe:
     if not groups:
         return Safe("")
     parts: List[Safe] = [paragraph("Of each run p50 (thick), p99 (thin, where a second carries it) "
-                                   "and the slowest answer (dots), by second. The median run of each "
-                                   "comes first; what does not count has no plot.", class_="note")]
+                                   "and the slowest answer (dots), by second. The median run of "
+                                   "each comes first; what does not count has no plot.",
+                                   class_="note")]
     if no_room:
         parts.append(paragraph(f"{no_room} runs have no plot of their own here, to keep the page "
                                "small; their load.json and probe.csv have the figures.",
@@ -214,11 +217,12 @@ def _how_to_read(study) -> Safe:
         parts.append(paragraph(
             "Runs of the same repetition and the same levels are a pair. The ratio is the geometric "
             "mean of the pairs' ratios, its interval Student's t on their logarithms. Faster or "
-            "slower is said when the interval leaves out 1. No difference shown is not the same as "
-            "no difference: more repetitions narrow the interval. The sign-flip p value beside it "
-            "assumes no normal distribution; with few pairs it cannot be small."))
+            "slower is said when the interval leaves out 1. No difference shown is not the same "
+            "as no difference: more repetitions narrow the interval. The sign-flip p value beside "
+            "it assumes no normal distribution; with few pairs it cannot be small."))
     if study.session.plan.get("repeat", experiment.repeat) < stats.LEAST:
-        parts.append(paragraph(f"With fewer than {stats.LEAST} repetitions no verdict is possible."))
+        parts.append(paragraph(f"With fewer than {stats.LEAST} repetitions no verdict is "
+                               "possible."))
     if study.session.facts.get("place") == "veth":
         parts.append(paragraph("Client and responder ran on this one machine over a veth pair, on "
                                "cores of their own but sharing caches and memory. No NIC and no "
@@ -356,8 +360,8 @@ def _commands(study) -> Safe:
                           for name, command in commands.items() if command]
                 break
     return section("again", "To do it again",
-                   paragraph(tag("code", shlex.join(again)), " on the copy of the experiment in this "
-                             "folder; the order came from seed "
+                   paragraph(tag("code", shlex.join(again)), " on the copy of the experiment in "
+                             "this folder; the order came from seed "
                              f"{plan.get('seed', study.experiment.seed)}, "
                              f"{plan.get('order', study.experiment.order)}."),
                    details("What each combination ran", page.table(
