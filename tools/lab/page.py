@@ -162,7 +162,6 @@ color:var(--ink)}
 background:linear-gradient(90deg,%s)}
 details{margin:.6rem 0}
 summary{cursor:pointer;font-weight:600;padding:.25rem 0}
-nav a{margin-right:.9rem}
 a{color:var(--s1)}
 @media (max-width:30rem){body{padding:.8rem .8rem 3rem}h1{font-size:1.35rem}
 th,td{padding-right:.7rem}}
