@@ -65,7 +65,9 @@ function end(status) {
 		fs.rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
 		process.exit(status);
 	});
-	browser.kill('SIGKILL');
+	// Asked to, it ends its children too; killed, they would write to the profile once more.
+	call('Browser.close').catch(() => {});
+	setTimeout(() => browser.kill('SIGKILL'), 5000);
 }
 
 function report(name, good, detail) {
