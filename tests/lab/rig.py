@@ -75,14 +75,17 @@ class Lab(unittest.TestCase):
         command = f"{sys.executable} -I -S {HERE}/standin/saker-load"
         load.write_text(f"#!/bin/sh\nexec {command} \"$@\"\n")
         load.chmod(0o755)
-        self.facts = facts.gather
-        facts.gather = lambda *_: {"boot_id": "a", "kernel": "b", "place": "veth"}
-        self.addCleanup(setattr, facts, "gather", self.facts)
+        self.instead(facts, "gather", lambda *_: {"boot_id": "a", "kernel": "b", "place": "veth"})
+        self.instead(facts, "costs", lambda *_: None)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            subject.PORT = free.getsockname()[1]
-        process.LOCK = self.dir / "lock"
-        run.open_place = lambda processes, *_: Here(processes)
+            self.instead(subject, "PORT", free.getsockname()[1])
+        self.instead(process, "LOCK", self.dir / "lock")
+        self.instead(run, "open_place", lambda processes, *_: Here(processes))
+
+    def instead(self, module, name: str, what) -> None:
+        self.addCleanup(setattr, module, name, getattr(module, name))
+        setattr(module, name, what)
 
     def file(self, text: str) -> Path:
         path = self.dir / "x.lab"

@@ -80,6 +80,11 @@ class Need(unittest.TestCase):
             with self.subTest(thing):
                 self.assertEqual(self.lacks(thing, root), "no " + thing)
 
+    @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
+    def test_a_device_that_the_kernel_can_make(self):
+        self.assertIsNone(self.lacks("link:veth"))
+        self.assertEqual(self.lacks("link:no-such-kind"), "no link:no-such-kind")
+
     def test_a_veth_is_of_no_interface(self):
         self.assertIsNone(need.missing("place:iface", None, "eth0"))
         self.assertEqual(need.missing("place:veth", None, "eth0"), "no place:veth")

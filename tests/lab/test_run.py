@@ -76,8 +76,7 @@ class States(rig.Lab):
                 ("after", "load --seconds=0.05\nafter false", "after: false: status 1"),
                 ("beside", "load --seconds=0.3\nbeside echo gone >&2; exit 4", "status 4: gone")):
             with self.subTest(name):
-                subject.READY = 1.0
-                self.addCleanup(setattr, subject, "READY", 30.0)
+                self.instead(subject, "READY", 1.0)
                 keys = {line.split()[0] for line in text.splitlines()}
                 kept = [line for line in self.base().splitlines() if line.split()[0] not in keys]
                 text = text.format(peer=f"{sys.executable} -I -S {self.dir}/peer.py $address $port")
@@ -233,8 +232,7 @@ class Killed(rig.Lab):
         self.assertEqual(done, ["noted"])
 
     def test_two_labs_at_once_are_refused(self):
-        process.LOCK_WAIT = 0.1
-        self.addCleanup(setattr, process, "LOCK_WAIT", 15.0)
+        self.instead(process, "LOCK_WAIT", 0.1)
         with process.Processes():
             with self.assertRaisesRegex(process.Trouble, "another saker-lab runs on this host; "):
                 process.locked()

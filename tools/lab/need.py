@@ -53,9 +53,10 @@ def has_module(name: str, root: str) -> bool:
 
 
 def can_link(kind: str) -> bool:
-    """By making one in a namespace that ends with the command."""
-    lower = ["link", "dummy0"] if kind in ("macvlan", "ipvlan", "macvtap", "vlan") else []
+    """By making one, on a veth where it wants another device, in a namespace that ends with
+    the command."""
+    lower = ["link", "low0"] if kind in ("macvlan", "ipvlan", "macvtap", "vlan") else []
     more = ["id", "1"] if kind == "vlan" else []
-    script = "ip link add dummy0 type dummy; exec ip link add need0 \"$@\""
+    script = "ip link add low0 type veth peer name low1; exec ip link add need0 \"$@\""
     return process.run(["unshare", "--net", "sh", "-c", script, "sh", *lower, "type", kind, *more]
                        ).returncode == 0
