@@ -17,6 +17,7 @@ subject a saker
 subject b nginx
 load
 figures p50 p99
+figure first_ms figures.first_ms ms lower first answer
 figure warm probe:temp_c.rise C lower rise of the temperature
 """
 PROBE = """# source temp: ok
@@ -107,7 +108,7 @@ class Store(unittest.TestCase):
             rows = list(csv.DictReader(f))
         self.assertEqual(len(rows), 1)
         wanted = {"run": "1", "state": "dirty", "subject": "a", "p50_us": "2.5", "p99_us": "",
-                  "warm": "4"}
+                  "warm": "4", "first_ms": "1.5"}
         self.assertEqual({name: rows[0][name] for name in wanted}, wanted)
 
     def test_a_folder_that_is_there_is_not_overwritten(self):

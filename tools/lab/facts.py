@@ -14,6 +14,7 @@ from typing import Any, Dict, Optional
 
 import process
 from place import ALL
+from trouble import Trouble
 
 SCRIPT = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
@@ -124,9 +125,9 @@ def costs(programs, place, server_cpu: str, client_cpu: str) -> Optional[Any]:
     path = programs.find("saker-probe")
     if not path:
         return None
-    done = process.run(place.to_server(ALL, [path, "--costs", f"--iface={place.iface}",
-                                             f"--cpus={client_cpu},{server_cpu}"]), 120)
     try:
+        done = process.run(place.to_server(ALL, [path, "--costs", f"--iface={place.iface}",
+                                                 f"--cpus={client_cpu},{server_cpu}"]), 60)
         return json.loads(done.stdout)
-    except ValueError:
+    except (Trouble, ValueError):
         return None

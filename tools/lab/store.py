@@ -85,6 +85,12 @@ def aggregate(values: List[float], how: str) -> Optional[float]:
             "delta": values[-1] - values[0]}[how]
 
 
+def titled(one: Figure) -> str:
+    """With its unit, if that is one of time."""
+    unit = "_" + one.unit
+    return one.name if one.unit not in figure.TIMES or one.name.endswith(unit) else one.name + unit
+
+
 @dataclass
 class Run:
     number: int
@@ -186,8 +192,7 @@ class Session:
         with path.open("w", newline="", encoding="utf-8") as f:
             rows = csv.writer(f, lineterminator="\n")
             rows.writerow(["run", "repetition", "block", "state", *exp.factors,
-                           *(f"{one.name}_{one.unit}" if one.unit in figure.TIMES else one.name
-                             for one in known)])
+                           *(titled(one) for one in known)])
             for run in self.runs:
                 values = [run.figure(one) for one in known]
                 rows.writerow([run.number, run.repetition, run.block, run.state,
