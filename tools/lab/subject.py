@@ -74,10 +74,13 @@ class Subject:
         self.wait_ready()
 
     def wait_ready(self) -> None:
-        knock = process.run(self.place.to_server(ALL, [
-            *process.python("knock.py"), self.place.address, str(PORT), str(READY)]), READY + 10)
-        if knock.returncode or self.running.ended():
-            raise self.trouble("it does not listen on "
+        knock = self.place.server([*process.python("knock.py"), self.place.address, str(PORT),
+                                   str(READY)])
+        while not knock.wait(0.1) and not self.running.ended():
+            pass
+        if self.place.processes.stop(knock) or self.running.ended():
+            raise self.trouble("it ended before it listened" if self.running.ended() else
+                               "it does not listen on "
                                f"{self.place.address}:{PORT}, where it was told to")
 
     def trouble(self, what: str) -> Trouble:
