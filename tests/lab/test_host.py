@@ -90,6 +90,13 @@ class Need(unittest.TestCase):
         self.assertEqual(need.missing("place:veth", None, "eth0"), "no place:veth")
 
 
+class Cpus(unittest.TestCase):
+    def test_lists_and_masks(self):
+        self.assertEqual(place.cpu_list("0,2-4"), [0, 2, 3, 4])
+        self.assertEqual([place.masked(m) for m in (0, 5, 1 << 33)],
+                         ["00000000", "00000005", "00000002,00000000"])
+
+
 class Words:
     """A place that shows how it would start something."""
     iface, address = "eth7", "192.0.2.1"

@@ -56,6 +56,8 @@ is 'each was measured' "$(states | sed 's/dirty/done/g')" 'done done done done '
 is 'in the order A B B A' \
 	"$(jq -r '[.runs[].factors.subject] | join(" ")' "$out/plan.json")" 'xdp nginx nginx xdp'
 is 'over the bypass' "$(field 1 run .mode.rung)" xdp-native
+is "the client's kernel receives on the client's CPU" "$(field 1 run .rps)" \
+	"$([ -e /sys/class/net/lo/queues/rx-0/rps_cpus ] && echo true || echo null)"
 is 'all its requests are in the stages since the mark' \
 	"$(jq -s '.[0].since.stages.total.count >= .[1].requests and .[1].requests >= 190' \
 		"$out/runs/0001/stages.json" "$out/runs/0001/load.json")" true

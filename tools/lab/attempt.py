@@ -60,7 +60,7 @@ class Attempt:
         server_cpu, client_cpu = cpus_of_place()
         self.values = exp.values(levels, {
             **runner.known(), "port": str(subject.PORT), "run": str(folder),
-            "server_cpu": server_cpu, "client_cpu": client_cpu})
+            "server_cpu": server_cpu, "client_cpu": client_cpu, "rps": "yes"})
         self.server_cpu = words.fill("$server_cpu", self.values)
         self.client_cpu = words.fill("$client_cpu", self.values)
         self.values["client_run"] = words.join(self.place.client_run(self.client_cpu))
@@ -119,6 +119,14 @@ class Attempt:
     # --- its parts
 
     def prepare(self) -> None:
+        asked = words.fill("$rps", self.values)
+        if asked not in ("yes", "no"):
+            raise Failed(f"let rps {asked}: it is yes or no")
+        try:
+            cpus = self.client_cpu if asked == "yes" else ""
+            self.record["rps"] = self.place.receive_at_client(cpus)
+        except ValueError:
+            raise Failed(f"let client_cpu {self.client_cpu}: no list of CPUs") from None
         chosen = self.exp.subject(self.record["factors"])
         if not chosen:
             return

@@ -22,10 +22,11 @@ import words
 from figure import Figure
 from trouble import USAGE, Trouble
 
-# What a run fills in. The last two may be set by `let`.
+# What a run fills in. The last three may be set by `let`.
 BUILT_IN = ("address", "port", "iface", "build", "run", "server", "server_run", "pid",
-            "client_netns", "client_run", "client_load", "here", "lab", "server_cpu", "client_cpu")
-SETTABLE = ("server_cpu", "client_cpu")
+            "client_netns", "client_run", "client_load", "here", "lab", "server_cpu", "client_cpu",
+            "rps")
+SETTABLE = ("server_cpu", "client_cpu", "rps")
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,28 @@ CLIENT_SIDE = "set -e; ip link set lo up; echo ready; exec sleep infinity"
 TUNED = "net.ipv4.ip_local_port_range=1024 65535", "net.ipv4.tcp_tw_reuse=1"
 
 
+# In a mount namespace of its own, which ends with the command.
+STEERED = """mount -t sysfs sysfs /sys && echo "$1" > /sys/class/net/client0/queues/rx-0/rps_cpus"""
+
+
+def cpu_list(text: str) -> List[int]:
+    """0,2-3"""
+    found: List[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def masked(mask: int) -> str:
+    """As the kernel reads masks: words of 32 bits, the highest first."""
+    words = []
+    while mask or not words:
+        words.insert(0, f"{mask & 0xffffffff:08x}")
+        mask >>= 32
+    return ",".join(words)
+
+
 def pinned(cpus: str, words: Sequence[str]) -> List[str]:
     return list(words) if cpus == ALL else ["taskset", "-c", cpus, *words]
 
@@ -90,6 +112,14 @@ class Veth:
                 raise Trouble(f"no veth pair: {' '.join(words)}: {last_line(done.stderr)}; "
                               "is the kernel's veth module there?")
 
+    def receive_at_client(self, cpus: str) -> Optional[bool]:
+        """A veth delivers within the sender's call: without this the client's kernel receives on
+        the responder's CPU. "" or ALL: so be it. None: the kernel has no such steering."""
+        mask = 0 if cpus in ("", ALL) else sum(1 << cpu for cpu in cpu_list(cpus))
+        done = run(["nsenter", "-t", str(self.client_holder.pid), "-n", "unshare", "--mount", "sh",
+                    "-c", STEERED, "sh", masked(mask)])
+        return bool(mask) if done.returncode == 0 else None
+
     def to_server(self, cpus: str, words: Sequence[str]) -> List[str]:
         return ["nsenter", "-t", str(self.server_holder.pid), "-m", "-n", "--",
                 *pinned(cpus, words)]
@@ -110,6 +140,10 @@ class Veth:
 
 class Iface:
     client_netns = ""
+
+    def receive_at_client(self, _cpus: str) -> Optional[bool]:
+        """A wire delivers to where it leads."""
+        return None
 
     def __init__(self, processes: Processes, iface: str, remote: Optional[Remote]):
         self.processes = processes
