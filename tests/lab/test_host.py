@@ -182,6 +182,12 @@ class Remote(unittest.TestCase):
                               check=True)
         self.assertEqual(done.stdout, "a b;\n")
 
+    def test_a_folder_of_programs_that_run_there(self):
+        folder = self.load("\"$# $1\"").programs(self.dir / "client")
+        done = subprocess.run([str(folder / "saker-load"), "p99<50ms", "it's"], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, check=True)
+        self.assertEqual(done.stdout, "2 p99<50ms\n")
+
     def load(self, text: str) -> remote.Remote:
         path = self.dir / "load"
         path.write_text(f"#!/bin/sh\necho {text}\n")

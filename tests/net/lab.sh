@@ -183,6 +183,22 @@ is 'the way there is a link' "$(jq -r '[.client.link.dev, .client.link.source] |
 	"client0 $client4"
 is 'facts of that host' "$(jq -r .client.kernel "$out/facts.json")" "$(uname -r)"
 
+cat > "$dir/ask.lab" << 'END'
+title   A measure, that asks from there
+factor  subject xdp
+subject xdp saker --io=xdp-native
+factor  how there here
+let     how=there ask $client_build/saker-load
+let     how=here ask $build/saker-load
+measure sh -c '"$0" -q --json -d1 --warm=0.1 "$@" > $run/load.json; echo "{\"figures\":{\"done\":1}}"' \
+	$ask http://$address:$port/compute?n=0
+order   given
+figures p50
+END
+from_desk ask.lab --client-load="$build/saker-load"
+is 'a measure that asks from there is made, another one is skipped' "$(states)" 'done skipped '
+least 'its requests were answered' "$(field 1 load .ok)" 100
+
 cat > "$dir/other" <<- END
 #!/bin/sh
 echo saker-load 0.0

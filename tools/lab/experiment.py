@@ -24,8 +24,8 @@ from trouble import USAGE, Trouble
 
 # What a run fills in. The last three may be set by `let`.
 BUILT_IN = ("address", "port", "iface", "build", "run", "server", "server_run", "pid",
-            "client_netns", "client_run", "client_load", "here", "lab", "server_cpu", "client_cpu",
-            "rps")
+            "client_netns", "client_run", "client_load", "client_build", "here", "lab",
+            "server_cpu", "client_cpu", "rps")
 SETTABLE = ("server_cpu", "client_cpu", "rps")
 
 

@@ -15,6 +15,7 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from process import last_line, run
@@ -43,6 +44,14 @@ class Remote:
     def run_words(self) -> List[str]:
         """A command that runs there the words behind it, as they are."""
         return [sys.executable, __file__, self.host, self.config or ""]
+
+    def programs(self, folder: Path) -> Path:
+        """A folder of programs that run there: a saker-load, for measures that name one."""
+        folder.mkdir(exist_ok=True)
+        script = folder / "saker-load"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join([*self.run_words(), self.load])} "$@"\n')
+        script.chmod(0o755)
+        return folder
 
     def shell(self, script: str) -> List[str]:
         config = ["-F", self.config] if self.config else []

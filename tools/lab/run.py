@@ -66,6 +66,9 @@ class Runner:
             remote = Remote(self.options.client, self.options.ssh_config, self.options.client_load)
         self.processes = processes
         self.place = open_place(processes, self.options.place, remote)
+        self.client_build = self.programs.folder
+        if remote:
+            self.client_build = remote.programs(session.folder.resolve() / "client")
         self.took: List[float] = []
         self.boot_id: Optional[str] = None
 
@@ -141,7 +144,8 @@ class Runner:
                 "lab": str(Path(__file__).resolve().parent), "address": self.place.address,
                 "iface": self.place.iface, "client_netns": self.place.client_netns,
                 "client_load": self.place.remote.load if self.place.remote
-                else self.programs.find("saker-load") or ""}
+                else self.programs.find("saker-load") or "",
+                "client_build": str(self.client_build)}
 
     def tell(self, run: store.Run, record: Dict[str, Any], left: int) -> None:
         what = record["state"]
@@ -162,7 +166,7 @@ class Runner:
 
 def asks_there(exp: experiment.Experiment, values: Dict[str, str]) -> bool:
     """Does the measure send what asks to the client's host?"""
-    return "\0" in exp.filled(exp.measure, {**values, "client_run": "\0"})
+    return "\0" in exp.filled(exp.measure, {**values, "client_run": "\0", "client_build": "\0"})
 
 
 def spoken(seconds: float) -> str:
