@@ -47,11 +47,15 @@ while True:
 """
 
 
-def run(program: str, *words, status: int = 0):
-    """What it says as JSON (None when it says nothing) and its stderr."""
+def built(program: str) -> str:
     if not (BUILD / program).exists():
         raise unittest.SkipTest(f"{BUILD / program} is not built: run make")
-    done = subprocess.run([str(BUILD / program), *map(str, words)], text=True,
+    return str(BUILD / program)
+
+
+def run(program: str, *words, status: int = 0):
+    """What it says as JSON (None when it says nothing) and its stderr."""
+    done = subprocess.run([built(program), *map(str, words)], text=True,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     if done.returncode != status:
         raise AssertionError(f"status {done.returncode}, wanted {status}: {done.stderr}{done.stdout}")
@@ -103,7 +107,7 @@ class First(unittest.TestCase):
 
     def test_ends_with_the_measure(self):
         port = free_port()
-        process = subprocess.Popen([str(BUILD / "measure-first"), "127.0.0.1", str(port),
+        process = subprocess.Popen([built("measure-first"), "127.0.0.1", str(port),
                                     *map(str, standin(port, status="500"))],
                                    stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 20

@@ -64,6 +64,8 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=10, help="seconds at rest before (10)")
     parser.add_argument("--hz", default="10", help="of the probe (10)")
     parser.add_argument("--power", help="a meter's CSV file, as saker-probe --power takes it")
+    parser.add_argument("--cpu", help="the client's: the probe keeps off it")
+    parser.add_argument("--server-cpu", help="and off the server's")
     parser.add_argument("--root", help="of the probe (tests)")
     parser.add_argument("--replay", help="load.json and probe.csv of this folder instead")
     parser.add_argument("address", nargs="?")
@@ -78,7 +80,8 @@ def main() -> None:
                                    for v in [getattr(args, n)] if v]
     watched.skip_without(args.build, probe, "pmic", "power")
     tell(args.build, watched.run(args.build, args.run, args.idle,
-                                 f"http://{args.address}:{args.port}", args.load, probe))
+                                 f"http://{args.address}:{args.port}", args.load, probe,
+                                 (args.cpu, args.server_cpu)))
 
 
 if __name__ == "__main__":

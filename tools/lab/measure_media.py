@@ -8,9 +8,10 @@ Model   The program is copied to the medium. Each round starts the copy warm, ta
         the page cache (measure-media looks that it is out), and starts it again. The model of
         the second start is made of things that are measured without it:
             warm start + (1 + major faults) x latency + bytes read / bandwidth
-        The 1 is exec, which reads the head of the program itself: no fault. Latency: one 16 KiB block at random less its transfer; bandwidth: reading on and on.
-        Faults and bytes are those of that start; so the model is of what waiting costs, not
-        of how often the kernel waits.
+        The 1 is exec, which reads the head of the program itself: no fault. Latency: one
+        16 KiB block at random less its transfer; bandwidth: reading on and on. Faults and
+        bytes are those of that start; so the model is of what waiting costs, not of how
+        often the kernel waits.
 Limits  The program only: the libraries stay where they are, others have them mapped. A start
         that read nothing is invalid: then it was not cold.
 Units   ms, KiB, MB/s (10^6), us; error_pct is (model - measured) / measured without its sign
@@ -35,7 +36,8 @@ MIB, READS = 16, 400    # of the scratch file; a microSD at 80 MB/s takes under 
 
 def model_ms(warm_ms: float, majflt: float, read_kib: float, latency_us: float,
              seq_mb_sec: float) -> float:
-    return warm_ms + (EXEC_READS + majflt) * latency_us / 1e3 + read_kib * 1024 / (seq_mb_sec * 1e6) * 1e3
+    waits_ms = (EXEC_READS + majflt) * latency_us / 1e3
+    return warm_ms + waits_ms + read_kib * 1024 / (seq_mb_sec * 1e6) * 1e3
 
 
 def error_pct(model: float, measured: float) -> float:

@@ -107,7 +107,8 @@ def main() -> None:
     parser.add_argument("--hz", default="5", help="of the probe (5)")
     parser.add_argument("--pid", help="whose counters: the responder's")
     parser.add_argument("--root", help="of the probe (tests)")
-    parser.add_argument("--server-cpu", default="", help="whose frequency")
+    parser.add_argument("--cpu", help="the client's: the probe keeps off it")
+    parser.add_argument("--server-cpu", default="", help="and off the server's; its frequency")
     parser.add_argument("--replay", help="load.json and probe.csv of this folder instead")
     parser.add_argument("address", nargs="?")
     parser.add_argument("port", nargs="?")
@@ -122,7 +123,7 @@ def main() -> None:
                                    for v in [getattr(args, n)] if v]
     watched.skip_without(args.build, probe, "temperature")
     tell(watched.run(args.build, args.run, args.idle, f"http://{args.address}:{args.port}",
-                     args.load, probe), freq)
+                     args.load, probe, (args.cpu, args.server_cpu)), freq)
 
 
 if __name__ == "__main__":

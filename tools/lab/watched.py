@@ -68,10 +68,16 @@ def skip_without(build: str, probe: Sequence[str], *sources: str) -> None:
                        for name in sources))
 
 
+def off(hot: Sequence[Optional[str]]) -> List[str]:
+    """Words in front of a command that shall keep off these CPUs, where others are left."""
+    cold = set(range(os.cpu_count() or 1)) - {int(cpu) for cpu in hot if cpu and cpu.isdigit()}
+    return ["taskset", "-c", ",".join(map(str, sorted(cold)))] if cold else []
+
+
 def run(build: str, folder: str, idle_s: float, url: str, load: Sequence[str],
-        probe: Sequence[str]) -> Watch:
+        probe: Sequence[str], hot: Sequence[Optional[str]]) -> Watch:
     out = os.path.join(folder, "watched.csv")
-    beside = subprocess.Popen([program(build, "saker-probe"), f"--out={out}", *probe],
+    beside = subprocess.Popen([*off(hot), program(build, "saker-probe"), f"--out={out}", *probe],
                               stderr=subprocess.PIPE, text=True)
     time.sleep(idle_s)
     rest_ns = time.time_ns()
