@@ -40,6 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--path", default="/compute?n=0")
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--warm-s", type=float, default=1)
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument(
         "--limit-ms", type=float, default=10, help="of p99 at the highest rate; 0: do not look"
@@ -178,17 +179,15 @@ def find_highest(args: argparse.Namespace, url: str, load: dict) -> dict:
 
 def measure(args: argparse.Namespace, url: str) -> None:
     common = [f"--mix=1:{args.path}", f"--connections={args.connections}"]
-    steps = {
-        "load": loadgen.run(
-            args.build, url, *common, f"--rate={args.rate:g}", f"--seconds={args.seconds:g}",
-            keep=f"{args.run}/load.json",
-        )
-    }
-    highest = find_highest(args, url, steps["load"])
+    times = [f"--seconds={args.seconds:g}", f"--warm={args.warm_s:g}"]
+    load = loadgen.run(
+        args.build, url, *common, f"--rate={args.rate:g}", *times, keep=f"{args.run}/load.json"
+    )
+    highest = find_highest(args, url, load)
     names = ("p50", "p90", "p99")
-    figures = {f"chain_{name}": loadgen.us(steps["load"], "latency", name) for name in names}
+    figures = {f"chain_{name}": loadgen.us(load, "latency", name) for name in names}
     figures["highest_rate"] = highest.get("rate")
-    loadgen.done({**figures, **loadgen.failures(*steps.values())}, steps, highest=highest)
+    loadgen.done({**figures, **loadgen.failures(load)}, {"load": load}, highest=highest)
 
 
 def main() -> None:

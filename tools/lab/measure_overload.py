@@ -17,7 +17,7 @@ import argparse
 import loadgen
 
 P99_SAMPLES = 1100  # ten beyond the 99th percentile, and some to spare
-UNLOADED_S = (3.0, 40.0)
+UNLOADED_S = (1.0, 40.0)
 CONNECTIONS = 200  # more than 64 lanes and a queue of 2 ms take; the socket rung has 256
 
 
