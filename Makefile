@@ -274,7 +274,7 @@ SANITIZE := address,undefined
 check:
 	$Qtests/check.sh $B
 
-check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe $(MEASURES:%=$B/%)
+check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe $B/saker-load $(MEASURES:%=$B/%)
 	$Qtests/pure.sh $B
 
 check-san:

@@ -151,13 +151,16 @@ static void set_burst(const char *value, struct argp_state *state)
 {
 	char *end;
 	unsigned long n = strtoul(value, &end, 10);
-	const char *ms = end + 1;
+	double ms = 0;
 
-	if (*value < '0' || *value > '9' || *end != '@' || !n || n > 1000000)
+	if (*end == '@')
+		ms = strtod(end + 1, &end);
+	if (*value < '0' || *value > '9' || !n || n > 1000000 || !(ms >= 0.001 && ms <= 1e6) ||
+	    *end)
 		argp_error(state, "--burst=%s: wanted N@MS, such as 100@50", value);
 	set_mode(LOAD_BURST, state);
 	plan.burst = (unsigned)n;
-	plan.burst_ms = number("burst", ms, 0.001, 1e6, state);
+	plan.burst_ms = ms;
 }
 
 static void add_kind(const char *path, double weight, struct argp_state *state)
