@@ -29,7 +29,7 @@ run() {
 }
 
 # Port 1 of loopback: nobody listens. What gets that far was taken.
-nobody=http://127.0.0.1:1/compute?n=0
+nobody="http://127.0.0.1:1/compute?n=0"
 
 takes() { # OPTIONS...
 	run --floor=0 -q "$@" "$nobody"

@@ -15,6 +15,15 @@ uint64_t load_hist_upper(uint32_t bucket)
 	return load_hist_lower(bucket + 1) - 1;
 }
 
+uint32_t load_hist_coarse(uint32_t bucket)
+{
+	enum { BITS = 7, SUB = 1 << BITS };
+	uint64_t ns = load_hist_lower(bucket);
+	uint32_t shift = 63 - BITS - (uint32_t)__builtin_clzll(ns | SUB);
+
+	return shift * SUB + (uint32_t)(ns >> shift);
+}
+
 void load_hist_clear(struct load_hist *h)
 {
 	if (h->count)

@@ -3,11 +3,12 @@
  * load_hist.h - saker-load's histograms: record, percentile, and whether it is carried
  *
  * Place    load_record.c records, the reports read. Pure.
- * Model    As the responder's (hist.h), twice as fine and eight times as long: below
- *          256 ns a bucket is one nanosecond; above, each octave has 128 of equal
- *          width, so a bucket is at most 1/128 (0.8 %) of its lowest value wide. A
- *          percentile is told as the highest value of its bucket, never above the
- *          maximum: never less than the truth, at most 0.8 % more.
+ * Model    As the responder's (hist.h), 16 times as fine and eight times as long: below
+ *          2,048 ns a bucket is one nanosecond; above, each octave has 1,024 of equal
+ *          width, so a bucket is at most 0.1 % of its lowest value wide. A percentile
+ *          is told as the highest value of its bucket, never above the maximum: never
+ *          less than the truth, at most 0.1 % more. So fine, since after a stall of a
+ *          second p99 is to be told to the millisecond; a run touches few of them.
  * Limits   2^40 ns (18 minutes); longer times are counted in the last bucket, and
  *          their maximum and sum stay exact.
  * Units    ns. Percentiles are parts per million: 999000 is p99.9.
@@ -18,7 +19,7 @@
 #include "base.h"
 
 enum {
-	LOAD_HIST_SUB_BITS = 7,
+	LOAD_HIST_SUB_BITS = 10,
 	LOAD_HIST_SUB = 1 << LOAD_HIST_SUB_BITS,
 	LOAD_HIST_TOP_BIT = 40,
 	LOAD_HIST_BUCKETS = (LOAD_HIST_TOP_BIT - LOAD_HIST_SUB_BITS + 1) * LOAD_HIST_SUB,
@@ -61,6 +62,9 @@ static inline void load_hist_record(struct load_hist *h, uint64_t ns)
 /* Lowest and highest value that a bucket counts. The last one also counts all beyond. */
 uint64_t load_hist_lower(uint32_t bucket);
 uint64_t load_hist_upper(uint32_t bucket);
+
+/* The same for those that are 1/128 wide: buckets of one such number may be told as one. */
+uint32_t load_hist_coarse(uint32_t bucket);
 
 /* Forget all; touches only what is in use. */
 void load_hist_clear(struct load_hist *h);

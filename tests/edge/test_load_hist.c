@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* load_hist: buckets, percentiles against sorted samples at 1 %, and what a sample carries. */
+/* load_hist: buckets, percentiles against sorted samples at 0.1 %, and what a sample carries. */
 #include <math.h>
 #include "load_hist.h"
 #include "tap.h"
@@ -26,20 +26,27 @@ static double draw(void)
 
 static void test_buckets(void)
 {
-	uint32_t wrong = 0, gaps = 0, wide = 0;
+	uint32_t wrong = 0, gaps = 0, wide = 0, coarse = 0;
 
 	for (uint32_t i = 0; i < LOAD_HIST_BUCKETS; i++) {
 		uint64_t lower = load_hist_lower(i), upper = load_hist_upper(i);
 		wrong += load_hist_index(lower) != i || load_hist_index(upper) != i ||
 			 upper < lower;
 		gaps += i && lower != load_hist_upper(i - 1) + 1;
-		wide += (upper - lower) * 128 > lower;
+		wide += (upper - lower) * 1024 > lower;
+		coarse += load_hist_coarse(load_hist_index(lower)) >
+			  load_hist_coarse(load_hist_index(upper));
 	}
 	is(wrong, 0, "the lowest and highest value of each bucket are counted in it");
 	is(gaps, 0, "each bucket starts where the one before ends");
-	is(wide, 0, "no bucket is wider than 1/128 of its lowest value");
-	is(load_hist_index(255), 255, "255 ns is exact");
-	is(load_hist_index(257), 256, "257 ns shares a bucket");
+	is(wide, 0, "no bucket is wider than 1/1024 of its lowest value");
+	is(coarse, 0, "the coarse ones are in the same order");
+	is(load_hist_index(2047), 2047, "2,047 ns is exact");
+	is(load_hist_index(2049), 2048, "2,049 ns shares a bucket");
+	ok(load_hist_coarse(load_hist_index(100000)) == load_hist_coarse(load_hist_index(100300)) &&
+		   load_hist_coarse(load_hist_index(100000)) <
+			   load_hist_coarse(load_hist_index(100900)),
+	   "coarse ones are wider than 0.3 %%, and not than 0.9 %%");
 	ok(LOAD_HIST_LIMIT_NS > 60ull * NS_PER_S, "60 s are within the range");
 	is(load_hist_index(LOAD_HIST_LIMIT_NS), LOAD_HIST_BUCKETS - 1,
 	   "what is beyond is in the last");
@@ -69,8 +76,8 @@ static void against_sorted(const char *name)
 	for (unsigned i = 0; i < array_size(ppm); i++) {
 		size_t rank = (size_t)ceil(ppm[i] / 1e6 * SAMPLES);
 		uint64_t truth = sample[rank - 1], told = load_hist_percentile(&h, ppm[i]);
-		ok(told >= truth && (double)told <= (double)truth * 1.01,
-		   "%s: p%g is told within 1 %%, and not below: %" PRIu64 " of %" PRIu64, name,
+		ok(told >= truth && (double)told <= (double)truth * 1.001 + 1,
+		   "%s: p%g is told within 0.1 %%, and not below: %" PRIu64 " of %" PRIu64, name,
 		   ppm[i] / 1e4, told, truth);
 	}
 	ok(fabs(load_hist_mean(&h) - sum / SAMPLES) <= 1e-9 * sum, "%s: the mean is exact", name);

@@ -7,7 +7,7 @@
 # shellcheck source=tests/net/lib.sh
 . "${0%/*}/lib.sh"
 network
-short=$url/compute?n=2
+short="$url/compute?n=2"
 
 # Leaves JSON in $dir/load, what it says in $dir/said, and its exit status in $status.
 # How fast this machine is does not matter here: an invalid run (status 3) is a run.
