@@ -18,6 +18,7 @@
 #                      the published load, overload, a mix (root); B_ARGS=overload for one
 #   B=stats            what recording costs, and a reader 10 times a second
 #   B=crowd            a request on one connection and on 10,000, in time and cache misses
+#   B=load             saker-load's figures beside those of wrk2, httperf and h2load (root)
 #   B=steer            what the XDP program takes for a frame (root)
 #   B=hostile          p99 under a SYN flood, a request among 10,000 connections (root)
 #   B=loss             beside nginx behind a network that loses and reorders (root)
@@ -51,7 +52,7 @@ MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mc
 folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew crowd hostile json lane loss path stats steer,$B)),)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew crowd hostile json lane load loss path stats steer,$B)),)
 BENCH := $B
 override B := $(folder)
 endif
@@ -339,11 +340,11 @@ demo: all
 run: all
 	$Q$B/saker -i $(or $(IFACE),$(error make run IFACE=eth0: which interface?)) $(ARGS)
 
-bench: $(if $(filter $(BENCH),net compute hostile loss path stats),all) $(if $(filter $(BENCH),net hostile loss path stats),,$B/bench_$(BENCH:compute=lane))
+bench: $(if $(filter $(BENCH),net compute hostile load loss path stats),all) $(if $(filter $(BENCH),net hostile load loss path stats),,$B/bench_$(BENCH:compute=lane))
 	$Q$(if $(filter $(BENCH),crew json lane steer),$B/bench_$(BENCH) $(B_ARGS))
 	$Q$(if $(filter $(BENCH),compute),$(if $(B_ARGS),,$B/bench_lane))
 	$Q$(if $(filter $(BENCH),stats),$(MAKE) --no-print-directory HIST_OFF=1 B=$B-hist-off $B-hist-off/saker)
-	$Q$(if $(filter $(BENCH),net compute crowd hostile loss path stats),tests/bench/$(BENCH:net=bench).sh $B $(B_ARGS))
+	$Q$(if $(filter $(BENCH),net compute crowd hostile load loss path stats),tests/bench/$(patsubst load,crosscheck,$(BENCH:net=bench)).sh $B $(B_ARGS))
 
 lab: all
 	$Qtools/saker-lab run $(or $E,$(error make lab E=seed: which experiment? tools/saker-lab list)) --build=$B $(LAB_ARGS)
