@@ -243,11 +243,7 @@ $(MEASURES:%=$B/%): $B/measure-%: tools/measure/%.c tools/measure/measure.c tool
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tools/measure $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
 
-# The client and the peer of compute.sh.
-$B/rate: tests/bench/rate.c tests/bench/rate_report.c tests/bench/rate.h Makefile | $B
-	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -lm
-
+# The peer of compute.sh.
 $B/threads: tests/bench/threads.c $(pure-o) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(pure-o)

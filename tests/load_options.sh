@@ -71,7 +71,7 @@ done
 takes -r 1 -c 1 -d 0.001 --warm=0 --timeout=0.5 --seed=18446744073709551615
 takes --poisson --mix=1:/compute --mix=0.5:/compute?n=1 -H 'X-A: b'
 takes --burst=100@50 --new --post=n=1 --type=text/plain
-takes --closed --no-verify --spin --cpu=0 --need=p99.9
+takes --closed --no-verify --spin --quickack --cpu=0 --need=p99.9
 takes --find-max='p99<50ms' --max-rate=1000 --json="$dir/json" --hgrm="$dir/hgrm" --series="$dir/csv" --name=x
 for bad in '' 0 -1 1x nan 10000001; do
 	refuses "--rate=$bad: wanted a number, 0.001 ... 10000000" --rate="$bad" "$nobody"

@@ -60,7 +60,7 @@ struct load_plan {
 	double seconds, warm, floor;
 	uint64_t timeout_ns;
 	uint64_t seed;
-	bool verify, spin, quiet;
+	bool verify, spin, quickack, quiet;
 	int cpu; /* -1: any */
 
 	struct load_kind kind[LOAD_KINDS_MAX];

@@ -14,7 +14,10 @@
 
 enum { ON_NONE, ON_IDLE, ON_BUSY, ON_DOWN };
 
-static const uint64_t open_patience_ns = 5ull * NS_PER_S; /* for the connections of the start */
+/* At the start: as long as the third SYN of a connection takes, and no more of them under
+ * way than a listener's queue has room for. */
+static const uint64_t open_patience_ns = 8ull * NS_PER_S;
+enum { OPENING_MAX = 64 };
 
 /* --- lists -------------------------------------------------------------------------- */
 
@@ -30,6 +33,7 @@ static void unlist(struct load_pool *p, struct load_conn *c)
 	struct load_list *l = list_of(p, c);
 	*(c->before ? &c->before->after : &l->first) = c->after;
 	*(c->after ? &c->after->before : &l->last) = c->before;
+	p->idles -= c->list == ON_IDLE;
 	c->list = ON_NONE;
 }
 
@@ -43,6 +47,7 @@ static void enlist(struct load_pool *p, struct load_conn *c, int list, uint64_t 
 	c->before = l->last;
 	c->after = NULL;
 	*(l->last ? &l->last->after : &l->first) = c;
+	p->idles += list == ON_IDLE;
 	l->last = c;
 }
 
@@ -246,6 +251,8 @@ static uint64_t hear(struct load_pool *p, struct load_conn *c, bool ends)
 
 		if (n < 0 && error == EINTR)
 			continue;
+		if (p->plan->quickack && n > 0) /* the kernel forgets it by itself */
+			setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 1 }, sizeof(int));
 		if (n < 0 && error == EAGAIN)
 			return now_ns;
 		if (n < 0) {
@@ -382,17 +389,25 @@ static bool take_memory(struct load_pool *p)
 	return true;
 }
 
-/* Until so many are idle, or patience ends. */
-static bool wait_open(struct load_pool *p, unsigned wanted)
+/* So many, until all are idle; false: patience with one of them ended. */
+static bool open_all(struct load_pool *p, unsigned wanted)
 {
-	uint64_t end = load_now() + min_u64(open_patience_ns, p->plan->timeout_ns), now;
+	uint64_t patience = min_u64(open_patience_ns, p->plan->timeout_ns), now = load_now();
+	uint64_t end = now + patience;
+	unsigned begun = 0, was_open = 0;
 
-	while (p->open < wanted || p->busy.first || p->down.first) {
+	while (begun < wanted || p->busy.first || p->down.first) {
 		struct epoll_event event[LOAD_EVENTS];
+		while (begun < wanted && begun < p->idles + OPENING_MAX)
+			begin_open(p, &p->conn[begun++], now);
 		int n = epoll_wait(p->epoll, event, LOAD_EVENTS, 10);
 		for (int i = 0; i < n; i++)
 			load_conn_event(p, event[i].data.ptr, event[i].events);
 		now = load_now();
+		if (p->idles > was_open) {
+			was_open = p->idles;
+			end = now + patience;
+		}
 		if (now >= end || (p->connect_error && !p->open && p->down.first))
 			return false;
 		load_pool_tend(p, now);
@@ -407,12 +422,9 @@ bool load_pool_open(struct load_pool *p, const struct load_plan *plan, struct lo
 	*p = (struct load_pool){ .plan = plan, .record = r, .epoll = -1 };
 	if (!take_memory(p))
 		return false;
-	uint64_t now = load_now();
 	for (unsigned i = 0; i < plan->connections; i++)
 		p->conn[i].fd = -1;
-	for (unsigned i = 0; i < wanted; i++)
-		begin_open(p, &p->conn[i], now);
-	if (!wait_open(p, wanted)) {
+	if (!open_all(p, wanted)) {
 		fprintf(stderr, "saker-load: %s: %u of %u connections were accepted: %s\n",
 			plan->url, p->open, wanted,
 			p->connect_error ? connect_trouble(p->connect_error) :

@@ -49,7 +49,7 @@ struct load_pool {
 	int epoll;
 	struct load_conn *conn;
 	struct load_list idle, busy, down;
-	unsigned open, asked;
+	unsigned open, asked, idles;
 	uint64_t begin_ns; /* of the run: a connection is not free before */
 	int connect_error; /* the last, for the message that nobody is there */
 	char input[LOAD_INPUT];

@@ -62,6 +62,7 @@ enum {
 	OPTION_NO_VERIFY,
 	OPTION_CPU,
 	OPTION_SPIN,
+	OPTION_QUICKACK,
 	OPTION_FLOOR,
 	OPTION_FIND_MAX,
 	OPTION_MAX_RATE,
@@ -97,6 +98,8 @@ static const struct argp_option options[] = {
 	{ .doc = "How:", .group = 3 },
 	{ "cpu", OPTION_CPU, "N", 0, "run on this CPU only", 3 },
 	{ "spin", OPTION_SPIN, NULL, 0, "never sleep", 3 },
+	{ "quickack", OPTION_QUICKACK, NULL, 0,
+	  "acknowledge each answer at once, not with the next request", 3 },
 	{ "floor", OPTION_FLOOR, "S", 0, "spin so long before, to see how still the CPU is (0.2)",
 	  3 },
 	{ "need", OPTION_NEED, "pN", 0, "the run is invalid if its sample does not carry this", 3 },
@@ -285,6 +288,7 @@ static error_t option_parse(int key, char *value, struct argp_state *state)
 	case OPTION_NO_VERIFY: plan.verify = false; break;
 	case OPTION_CPU: plan.cpu = (int)whole("cpu", value, 0, CPU_SETSIZE - 1, state); break;
 	case OPTION_SPIN: plan.spin = true; break;
+	case OPTION_QUICKACK: plan.quickack = true; break;
 	case OPTION_FLOOR: plan.floor = number("floor", value, 0, 3600, state); break;
 	case OPTION_NEED: set_need(value, state); break;
 	case OPTION_FIND_MAX: set_find(value, state); break;

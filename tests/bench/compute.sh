@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: compute.sh BUILD_DIR [PART...]
 # What the lanes give to who asks over HTTP: Saker over AF_XDP (xdp-native), lanes
-# on the I/O core, CPU 1; the client rate.c on CPU 0. Every answer is verified; a
+# on the I/O core, CPU 1; the client saker-load on CPU 0. Every answer is verified; a
 # wrong or missing one ends the bench with status 1. Parts (all of them, 4 minutes):
 #
 #   scale      1 ... 128 requests at once, of 10M rounds, against the plain loop alone
@@ -30,7 +30,7 @@ mkdir -p "$build/bench"
 : > "$raw"
 : > "$result"
 "${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" \
-	"$build/rate" "$build/threads" >&2 || exit 1
+	"$build/saker-load" "$build/threads" >&2 || exit 1
 # shellcheck disable=SC2119 # one queue
 network
 
@@ -57,27 +57,44 @@ core_ns() { # PORT
 	if [ "$1" = $port ]; then waited_ns; else cpu_ns; fi
 }
 
-# Leaves the line of rate.c in $dir/rate, and adds it to the raw data, with NOTE (JSON)
+# What of saker-load's JSON is used here; times in us.
+# shellcheck disable=SC2016 # jq's dollars
+shape='def us: if . then . / 1e3 else null end;
+	def times: if . then {count, mean: (.mean | us), p50: (.p50 | us), p95: (.p95 | us), p99: (.p99 | us),
+		p999: (.p999 | us), max: (.max | us)} else {count: 0} end;
+	{mode, rate, connections, requests, seconds: .elapsed_s, answered: .ok, refused, answered_per_s: .rate_ok,
+		wrong, missing: (.errors + .timeouts + .resets), accepted_us: (.latency | times),
+		refused_us: (.refusal | times), lag_us: (.lag | times), gap_max_us: (.gaps.max // 0 | us), valid, invalid}'
+
+# Status 3: the machine was too busy for the figures; the bench says so at its end.
+load() { # FILE OPTIONS...
+	file=$1
+	shift
+	in_c "$build/saker-load" --warm=0 --floor=0 -q --json="$file" "$@" 2> "$dir/load.log"
+	case $? in 0 | 3) ;; *) die "saker-load $*: $(cat "$dir/load.log"; jq -c '[.first, .invalid]' "$file")" ;; esac
+}
+
+# Leaves what saker-load found in $dir/load, and adds it to the raw data, with NOTE (JSON)
 # and core_s, the time that the server had of its core.
-measure() { # NOTE PORT RATE_OPTIONS...
-	note=$1 at=$2 from=$(date +%s%N) before=$(core_ns "$2")
-	shift 2
-	in_c "$build/rate" "$@" $server4 "$at" > "$dir/rate" ||
-		die "rate $* against port $at: $(cat "$dir/rate")"
+measure() { # NOTE PORT PATH OPTIONS...
+	note=$1 at=$2 path=$3 from=$(date +%s%N) before=$(core_ns "$2")
+	shift 3
+	load "$dir/full" --spin -c $lanes "$@" "http://$server4:$at$path"
+	jq -c "$shape" "$dir/full" > "$dir/load"
 	ns=$(($(core_ns "$at") - before)) span=$(($(date +%s%N) - from))
 	if [ "$at" = $port ]; then core=".seconds * (1 - $ns / $span)"; else core="$ns / 1e9"; fi
-	jq -c "$note + {core_s: ($core)} + ." "$dir/rate" >> "$raw" || die 'no raw data'
+	jq -c "$note + {core_s: ($core)} + ." "$dir/load" >> "$raw" || die 'no raw data'
 }
 
 got() { # FILTER: of the last measurement
-	jq -r "$1" "$dir/rate"
+	jq -r "$1" "$dir/load"
 }
 
 # A second without work first: it measures its lanes then.
 lanes_up() { # OPTIONS...
 	saker_up "$@"
 	sleep 1
-	measure '{part: "warm"}' $port --closed --seconds=0.5 --connections=$lanes --path="$long"
+	measure '{part: "warm"}' $port "$long" --closed --seconds=0.5
 }
 
 threads_up() {
@@ -116,7 +133,7 @@ knows() { # OPTION: does this saker?
 
 scale_of() { # SERVER PORT AT_ONCE PASS_PS
 	measure "{part: \"scale\", server: \"$1\", at_once: $3, plain_ns: $plain_ns, pass_ps: $4}" \
-		"$2" --closed --seconds=2 --connections="$3" --path="$long"
+		"$2" "$long" --closed --seconds=2 --connections="$3"
 }
 
 scale_run() {
@@ -192,11 +209,11 @@ busy_ns() {
 
 published_run() { # SECONDS
 	idle=$(busy_ns)
-	measure '{part: "published"}' $port --rate=200 --seconds="$1" --path="$long"
+	measure '{part: "published"}' $port "$long" --rate=200 --seconds="$1"
 	busy=$(($(busy_ns) - idle))
 	jq -c --argjson busy $busy --argjson s "$1" '
 		{part: "published", for_s: $s, requests, answered, refused,
-			busy: ($busy / 1e9 / .seconds), accepted_us, gap_max_us}' "$dir/rate" >> "$result"
+			busy: ($busy / 1e9 / .seconds), accepted_us, gap_max_us}' "$dir/load" >> "$result"
 }
 
 published() {
@@ -227,14 +244,14 @@ max_wait_ms=2
 overload() {
 	echo 'overload: capacity, 10 %, 150 % for 20 s' >&2
 	lanes_up --max-wait-ms=$max_wait_ms
-	measure '{part: "capacity"}' $port --closed --seconds=3 --connections=$lanes --path="$long"
+	measure '{part: "capacity"}' $port "$long" --closed --seconds=3
 	capacity=$(got .answered_per_s)
 	# 1,000 samples for p99, if they come within 40 s
-	measure '{part: "unloaded"}' $port --rate="$(jq -n "$capacity / 10")" \
-		--seconds="$(jq -n "[40, ([5, 11000 / $capacity] | max)] | min")" --path="$long"
-	cp "$dir/rate" "$dir/unloaded"
-	measure '{part: "overload"}' $port --rate="$(jq -n "$capacity * 1.5")" --seconds=20 \
-		--connections=512 --path="$long"
+	measure '{part: "unloaded"}' $port "$long" --rate="$(jq -n "$capacity / 10")" \
+		--seconds="$(jq -n "[40, ([5, 11000 / $capacity] | max)] | min")"
+	cp "$dir/load" "$dir/unloaded"
+	measure '{part: "overload"}' $port "$long" --rate="$(jq -n "$capacity * 1.5")" --seconds=20 \
+		--connections=512
 	slices overload
 	down "$saker"
 	jq -c --slurpfile unloaded "$dir/unloaded" --argjson capacity "$capacity" \
@@ -244,7 +261,7 @@ overload() {
 			wrong, missing, answered_per_s, accepted_us, refused_us, lag_us, gap_max_us}}
 		| .ratio = if .unloaded.accepted_us.p99 then
 			.overload.accepted_us.p99 / .unloaded.accepted_us.p99 else null end' \
-		"$dir/rate" >> "$result"
+		"$dir/load" >> "$result"
 	overload_table
 }
 
@@ -266,13 +283,18 @@ overload_table() {
 
 # --- mix ------------------------------------------------------------------------------------
 
-mix_of() { # KEPT
-	kept=$1
-	if [ "$1" = 0 ]; then set --; else set -- "--keep=$1=$long"; fi
-	measure "{part: \"mix\", kept: $kept}" $port --rate=500 --seconds=5 --warm=1 \
-		--path="$short" "$@"
-	jq -c --argjson kept "$kept" '{part: "mix", kept: $kept, answered, accepted_us, gap_max_us,
-		long_per_s: (.paths[1].answered_per_s // 0)}' "$dir/rate" >> "$result"
+# The long ones are another saker-load's, which sleeps, for a second before and after.
+mix_of() { # BESIDE
+	echo '{"rate_ok": 0}' > "$dir/long"
+	if [ "$1" != 0 ]; then
+		load "$dir/long" --closed -c "$1" --seconds=8 "http://$server4:$port$long" &
+		beside=$!
+		sleep 1
+	fi
+	measure "{part: \"mix\", kept: $1}" $port "$short" --rate=500 --seconds=5 --warm=1
+	[ "$1" = 0 ] || wait "$beside" || die 'the long ones beside failed'
+	jq -c --argjson kept "$1" --slurpfile long "$dir/long" '{part: "mix", kept: $kept, answered, accepted_us,
+		gap_max_us, long_per_s: $long[0].rate_ok}' "$dir/load" >> "$result"
 }
 
 mix() {
@@ -306,4 +328,6 @@ done
 echo
 jq -sr 'def tenth: max * 10 | round / 10; map(select(.server != "threads")) |
 	"other programs had the I/O core for at most \(map(100 - 100 * .core_s / .seconds) | tenth) % of" +
-	" a measurement,\nand the client looked away for \(map(.gap_max_us / 1e3) | tenth) ms at most"' "$raw"
+	" a measurement,\nand the client looked away for \(map(.gap_max_us / 1e3) | tenth) ms at most",
+	"\(map(select(.valid == false)) | length) of \(length) measurements are invalid by the rules of saker-load(1)"' \
+	"$raw"

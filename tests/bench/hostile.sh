@@ -6,7 +6,7 @@
 #            connections, with 20,000 SYNs a second of strangers and without
 #   crowd    busy time of the I/O thread for each of 4,000 requests a second: on one
 #            connection, whose ACKs ride on its next request; on one among 10,000, the
-#            others idle; on one whose ACKs come alone (rate --quickack); and on 10,000
+#            others idle; on one whose ACKs come alone (--quickack); and on 10,000
 #            by turns, whose ACKs must come alone, so that the third is what it is
 #            compared with: as many frames for each request. The least of all stretches
 #            of a quarter of a second, since whoever interrupts the thread only adds;
@@ -28,7 +28,7 @@ raw=$build/bench/hostile.jsonl
 need jq nginx
 mkdir -p "$build/bench"
 : > "$raw"
-"${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" "$build/rate" "$build/flood_tcp" >&2 || exit 1
+"${MAKE:-make}" -s --no-print-directory -C "$here/../.." B="$build" "$build/saker-load" "$build/flood_tcp" >&2 || exit 1
 network
 ip -n "$client" link set dev client0 multicast off
 # 10,000 ports a time are in TIME-WAIT for a minute.
@@ -38,8 +38,25 @@ value() { # NAME WHICH VALUE
 	jq -nc --arg name "$1" --arg which "$2" --argjson value "$3" --argjson round "$round" '$ARGS.named' >> "$raw"
 }
 
-in_full() { # NUMBER: rate.c was served in full
-	wait "$1" || die "not all were served: $(cat "$dir/rate")"
+spawn_load() { # PORT REQUESTS_A_SECOND CONNECTIONS SECONDS [OPTIONS]: in the background
+	at=$1 rate=$2 conns=$3 seconds=$4
+	shift 4
+	rm -f "$dir/load"
+	spawn_c "$build/saker-load" --spin --rate="$rate" -c "$conns" -d "$seconds" "$@" --warm=0 --floor=0 -q \
+		--json="$dir/load" "http://$server4:$at/compute?n=100" 2> "$dir/load.log"
+}
+
+served_in_full() { # NUMBER: all of that load, on the connections that it began with
+	wait "$1"
+	jq -e '.ok == .requests and .ok == .due and .reconnects == 0' "$dir/load" > "$dir/full"
+}
+
+how_served() {
+	cut -c 1-2000 "$dir/load" "$dir/load.log"
+}
+
+in_full() { # NUMBER
+	served_in_full "$1" || die "not all were served: $(how_served)"
 }
 
 open_now() { # HOW MANY: those of before are gone, too
@@ -52,7 +69,7 @@ flood() { # with|without
 	before=$(pss_kb)
 	sleep 0.2
 	mark
-	spawn_c "$build/rate" --rate=2000 --connections=16 --seconds=3 '--path=/compute?n=100' $server4 $port > "$dir/rate"
+	spawn_load $port 2000 16 3
 	in_full "$spawned"
 	value flood_p99_total_ns "$1" "$(since .stages.total.p99_ns)"
 	value flood_p50_total_ns "$1" "$(since .stages.total.p50_ns)"
@@ -68,16 +85,15 @@ client_receives_on() { # MASK of CPUs; 0: on the sender's
 		die 'no RPS (CONFIG_RPS)'
 }
 
-ask_4000() { # PORT CONNECTIONS [OPTIONS OF RATE...]: times a second, in the background
+ask_4000() { # PORT CONNECTIONS [OPTIONS]: times a second, in the background
 	asked_port=$1 asking_on=$2
 	shift 2
-	spawn_c "$build/rate" --rate=4000 --connections="$asking_on" --seconds=3 '--path=/compute?n=100' \
-		"$@" $server4 "$asked_port" > "$dir/rate"
+	spawn_load "$asked_port" 4000 "$asking_on" 3 "$@"
 	asking=$spawned
 }
 
 # Neither the making of the connections nor their end is in it.
-cost() { # NAME CONNECTIONS IDLE_ONES [OPTIONS OF RATE...]
+cost() { # NAME CONNECTIONS IDLE_ONES [OPTIONS]
 	name=$1 more=$2 idle=$3
 	shift 3
 	soon 30 open_now "$idle" || die "not $idle connections before $name"
@@ -123,7 +139,7 @@ nginx_die() {
 	die "$*"
 }
 
-cost_nginx() { # NAME CONNECTIONS [OPTIONS OF RATE...]
+cost_nginx() { # NAME CONNECTIONS [OPTIONS]
 	name=$1 more=$2
 	shift 2
 	soon 30 nginx_open 0 || nginx_die "nginx has connections before $name"
@@ -136,7 +152,7 @@ cost_nginx() { # NAME CONNECTIONS [OPTIONS OF RATE...]
 		value nginx_cpu_ns "$name" "$(echo "$before $(nginx_ns)" |
 			awk '{ printf "%.0f", ($3 - $1) / (($4 - $2) / 1e9 * 4000) }')"
 	done
-	wait "$asking" || nginx_die "not all were served by nginx: $(cat "$dir/rate")"
+	served_in_full "$asking" || nginx_die "not all were served by nginx: $(how_served)"
 }
 
 full() {
@@ -150,7 +166,8 @@ full() {
 saker_up --max-conns=10100 --idle-timeout=600
 # Every page of the tables has been touched.
 forge syn --rate=20000 --seconds=2 > "$dir/forged"
-in_c "$build/rate" --rate=2000 --connections=16 --seconds=1 '--path=/compute?n=100' $server4 $port > "$dir/rate"
+spawn_load $port 2000 16 1
+in_full "$spawned"
 round=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))

@@ -31,17 +31,18 @@ ratio() { # NUMBER NUMBER
 }
 
 # The load of those who are served meanwhile: REQUESTS a second on 16 connections, every
-# hash compared. In the background, `load_ends` waits for it; what it found is in $dir/rate.
+# hash compared. In the background, `load_ends` waits for it; what it found is in $dir/load.
 load_starts() { # REQUESTS SECONDS
-	spawn_c "$build/rate" --rate="$1" --seconds="$2" --connections=16 '--path=/compute?n=100' \
-		$server4 $port > "$dir/rate" 2> "$dir/rate.log"
+	rm -f "$dir/load"
+	spawn_c "$build/saker-load" --rate="$1" --seconds="$2" --warm=0 --floor=0 -c 16 -q --json="$dir/load" \
+		"$url/compute?n=100" 2> "$dir/load.log"
 	load=$spawned
 }
 
 load_ends() { # NAME
 	wait "$load"
 	is "$1: every request of 16 live connections is answered, every hash right" \
-		"$? $(jq -c '[.missing, .wrong, .broken, .answered == .requests]' "$dir/rate")" '0 [0,0,0,true]'
+		"$(jq -c '[.wrong, .reconnects, .ok == .requests and .ok == .due]' "$dir/load")" '[0,0,true]'
 }
 
 # Segments of nobody, or in the name of others: flood_tcp.c.

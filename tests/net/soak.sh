@@ -155,7 +155,7 @@ gentle_trouble_flood() {
 }
 
 gentle_trouble_clients_die() {
-	spawn_c "$build/rate" --closed --connections=200 --seconds=30 '--path=/compute?n=100000' $server4 $port > "$dir/rate" 2>&1
+	spawn_c "$build/saker-load" --closed -c 200 -d 30 --warm=0 --floor=0 "$url/compute?n=100000" > "$dir/load" 2>&1
 	dying=$spawned
 	sleep 1
 	kill -9 "$dying"
