@@ -4,7 +4,7 @@
 
 Place    Behind crosscheck.sh, which has measured; RAW is its crosscheck.jsonl.
 Model    A row compares a figure of saker-load with arithmetic or with another tool: the
-         median of the rounds, and whether the difference is within the row's limit.
+         median of the rounds (steady: the least), and whether the difference is within the row's limit.
 Units    RAW ns, but stops, which are seconds; the table ms or us.
 Errors   Status 1 when a row is beyond its limit.
 """
@@ -35,11 +35,12 @@ class Table:
         self.good = True
 
     def row(self, what: str, ours: list[float], theirs: list[float], unit: float, limits: str,
-            within: Callable[[float, float], bool]) -> None:
+            within: Callable[[float, float], bool],
+            of: Callable[[list[float]], float] = statistics.median) -> None:
         """Values in ns; unit: ns of what is shown."""
         if not ours or not theirs:
             return
-        a, b = statistics.median(ours), statistics.median(theirs)
+        a, b = of(ours), of(theirs)
         good = within(a, b)
         self.good &= good
         name = {1e6: "ms", 1e3: "us"}[unit]
@@ -79,15 +80,15 @@ def stop_rows(table: Table, rounds: dict) -> None:
 
 def steady_rows(table: Table, rounds: dict, rate: int) -> None:
     table.row(f"{rate:,}/s, a connection each: mean, httperf",
-              [r["mean"] for r in rounds.get(("steady", rate, "saker-load-new"), [])],
+              [r["mean_from_connect"] for r in rounds.get(("steady", rate, "saker-load-new"), [])],
               [r["mean"] for r in rounds.get(("steady", rate, "httperf"), [])], 1e3, "5 % or 50 us",
-              share(0.05, 50e3))
+              share(0.05, 50e3), min)
     for name in ("p50", "p90", "p99"):
         table.row(f"{rate:,}/s, one connection: service {name}, h2load's log",
                   [r["service"][name] for r in rounds.get(("steady", rate, "saker-load"), [])
                    if r["service"][name] is not None],
                   [r[name] for r in rounds.get(("steady", rate, "h2load"), [])], 1e3, "5 % or 10 us",
-                  share(0.05, 10e3))
+                  share(0.05, 10e3), min)
 
 
 def main() -> int:
