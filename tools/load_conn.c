@@ -412,7 +412,7 @@ static bool open_all(struct load_pool *p, unsigned wanted)
 			return false;
 		load_pool_tend(p, now);
 	}
-	return true;
+	return p->open == wanted;
 }
 
 bool load_pool_open(struct load_pool *p, const struct load_plan *plan, struct load_record *r)
