@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import attempt
 import experiment
 import facts
 import plan
@@ -69,6 +70,8 @@ class Here:
 
 
 class Lab(unittest.TestCase):
+    cpus = ("1", "0")
+
     def setUp(self):
         self.dir = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.dir)
@@ -79,6 +82,7 @@ class Lab(unittest.TestCase):
         load.write_text(f"#!/bin/sh\nexec {command} \"$@\"\n")
         load.chmod(0o755)
         self.instead(facts, "gather", lambda *_: {"boot_id": "a", "kernel": "b", "place": "veth"})
+        self.instead(attempt, "cpus_of_place", lambda: self.cpus)
         self.instead(facts, "costs", lambda *_: None)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import attempt
 import process
 import rig
 import store
@@ -99,6 +100,18 @@ class States(rig.Lab):
         process.run(["rm", "-r", str(self.dir / "out")])
         one = self.only(self.make(text, accept_dirty=True))
         self.assertEqual((one.state, one.usable), ("dirty", True))
+
+    def test_one_cpu_for_both_is_dirty(self):
+        self.cpus = ("0", "0")
+        one = self.only(self.make(self.base(), status=3))
+        self.assertEqual(one.state, "dirty")
+        self.assertIn("share CPU 0", one.why[0])
+
+    def test_the_mark_is_made_when_the_load_is_warm(self):
+        for options, wanted in ((["--warm=2"], 2.1), (["--warm", "0.1", "--floor=0"], 0.05),
+                                ([], 1.1), (["--warm=0", "--floor=0.5"], 0.5)):
+            with self.subTest(" ".join(options)):
+                self.assertAlmostEqual(attempt.warmed(options), wanted)
 
     def test_throttled_is_dirty(self):
         for column, rows, why in (("throttled_now", (0, 4, 0), "while this was measured"),

@@ -2,9 +2,9 @@
 """attempt - one run, from `before` to `after`
 
 Place   run makes one for each run and writes its record
-Model   before, the measure that starts the subject itself; the subject, the mark, the probe,
-        beside, the measure or the load; the stages since the mark; all stopped in the reverse
-        order; after. Whatever goes wrong on the way, the rest of that is done.
+Model   before, the measure that starts the subject itself; the subject, the probe, beside, the
+        measure or the load, the mark as soon as it is warm; the stages since the mark; all
+        stopped in the reverse order; after. Whatever goes wrong on the way, the rest of that is done.
         failed   no figure can be believed: something ended as it should not, answers were wrong
         dirty    measured, but the host or the client was not up to it: throttled, lagging
         skipped  the measure found that this host cannot do it
@@ -31,6 +31,7 @@ from trouble import Trouble
 
 INVALID, SKIPPED = 3, 4     # exit status of a load or a measure; of a measure
 PROBE_GRACE = 5.0
+MARK_BEFORE = 0.1           # before the warm-up ends
 
 
 class Failed(Exception):
@@ -98,15 +99,18 @@ class Attempt:
             self.subject.start()
             self.values["pid"] = str(self.subject.running.pid)
             self.record["mode"] = self.subject.mode()
-            if isinstance(self.subject, subject.Saker):
-                self.subject.mark()
         self.start_probe()
         self.start_beside()
         if self.exp.measure and self.exp.start:
+            self.mark()
             self.run_measure()
         if self.exp.load:
             self.run_load()
         self.look()
+
+    def mark(self) -> None:
+        if isinstance(self.subject, subject.Saker) and self.subject.running:
+            self.subject.mark()
 
     def bad(self, state: str, why: str) -> None:
         """The worst word stays: failed, skipped, dirty, done."""
@@ -122,6 +126,9 @@ class Attempt:
         asked = words.fill("$rps", self.values)
         if asked not in ("yes", "no"):
             raise Failed(f"let rps {asked}: it is yes or no")
+        if self.server_cpu == self.client_cpu != ALL and not self.place.remote:
+            self.bad("dirty", f"responder and client share CPU {self.client_cpu}: take a host with "
+                     "two, or --client=HOST")
         try:
             cpus = self.client_cpu if asked == "yes" else ""
             self.record["rps"] = self.place.receive_at_client(cpus)
@@ -183,22 +190,27 @@ class Attempt:
                    "--json", "--quiet", *([] if placed else [f"--cpu={self.client_cpu}"]), *options,
                    f"http://{self.place.address}:{subject.PORT}{path}"]
         self.record["commands"]["load"] = shown(command)
-        self.judge("load", self.aside(command, ALL if placed else self.client_cpu, "load"))
+        self.judge("load", self.aside(command, ALL if placed else self.client_cpu, "load",
+                                      warmed(options)))
 
     def run_measure(self) -> None:
         command = self.exp.command(self.exp.measure, self.values)
         self.record["commands"]["measure"] = shown(command)
         self.judge("measure", self.aside(command, self.client_cpu, "measure"))
 
-    def aside(self, command: List[str], cpus: str, name: str) -> int:
+    def aside(self, command: List[str], cpus: str, name: str,
+              mark: Optional[float] = None) -> int:
         """On the client's CPU, and at its side. But a measure that starts the subject itself
         does so from the responder's side, and none is sent to another host. Its standard output
-        is NAME.json, its standard error NAME.log; returns its exit status."""
+        is NAME.json, its standard error NAME.log; returns its exit status. `mark`: the counters'
+        mark is made so long after its start."""
         stays = name == "measure" and (not self.exp.start or self.place.remote)
         side = self.place.server if stays else self.place.client
         with (self.folder / f"{name}.json").open("wb") as out, \
                 (self.folder / f"{name}.log").open("wb") as log:
             one = side(command, cpus, stdout=out, stderr=log)
+        if mark is not None and not one.wait(mark):
+            self.mark()
         if not one.wait(self.exp.limit):
             self.processes.stop(one, 1)
             raise Failed(f"{name}: no end within {self.exp.limit:g} s")
@@ -255,6 +267,25 @@ class Attempt:
             self.bad("dirty", "throttled: the SoC was, while this was measured")
         elif store.aggregate(store.column(path, "throttled_ever"), "delta"):
             self.bad("dirty", "throttled: the SoC was, between two looks of the probe")
+
+
+def option(options: List[str], name: str, default: float) -> float:
+    """--NAME=S or --NAME S; what is no number, saker-load refuses."""
+    for i, word in enumerate(options):
+        word, equals, value = word.partition("=")
+        if word == "--" + name:
+            try:
+                return float(value if equals else (options + [""])[i + 1])
+            except ValueError:
+                break
+    return default
+
+
+def warmed(options: List[str]) -> float:
+    """When a load's measured part is about to begin: looking at the counters takes some
+    milliseconds of somebody's CPU, which are to be of the warm-up."""
+    warm = option(options, "warm", 1.0)
+    return option(options, "floor", 0.2) + warm - min(MARK_BEFORE, warm / 2)
 
 
 def shown(command: List[str]) -> str:
