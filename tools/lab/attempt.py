@@ -4,7 +4,8 @@
 Place   run makes one for each run and writes its record
 Model   before, the measure that starts the subject itself; the subject, the probe, beside, the
         measure or the load, the mark as soon as it is warm; the stages since the mark; all
-        stopped in the reverse order; after. Whatever goes wrong on the way, the rest of that is done.
+        stopped in the reverse order; after. Whatever goes wrong on the way, the rest of that
+        is done.
         failed   no figure can be believed: something ended as it should not, answers were wrong
         dirty    measured, but the host or the client was not up to it: throttled, lagging
         skipped  the measure found that this host cannot do it
