@@ -12,7 +12,7 @@ core='basics http bad slow blackhole'
 all="basics http heap rungs ladder blackhole others neighbours refusals bad odd mtu wire queues threads crew overload
 	exact stat conns limits bpftool transcripts metrics log trace probe
 	slow stall survive lifecycle upgrade link drain load loadgen lab interop hostile flood crowd scan impair loss
-	path path_table path_clients path_survive path_tls path_loss measures"
+	path path_table path_clients path_survive path_tls path_loss measures experiments"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
