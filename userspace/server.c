@@ -257,8 +257,7 @@ static void keep_house(struct server *s)
 {
 	if (!s->running)
 		return;
-	if (s->blocks.live)
-		threads_publish(&s->threads);
+	threads_publish(&s->threads);
 	ask(s);
 	if (s->draining && !s->told_drained && threads_drained(&s->threads)) {
 		s->told_drained = true;
@@ -325,7 +324,7 @@ static void stop(struct server *s)
 	threads_stop(&s->threads);
 	if (s->want->log)
 		logger_stop(s->want->log);
-	if (s->blocks.live && !s->departed) /* the blocks are the heir's then */
+	if (!s->departed) /* the blocks are the heir's then */
 		threads_publish(&s->threads);
 	threads_close(&s->threads);
 }

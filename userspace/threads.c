@@ -329,7 +329,7 @@ void threads_publish(struct threads *th)
 {
 	struct blocks *to = th->blocks;
 
-	for (unsigned t = 0; t < th->count && !th->stand_in; t++) {
+	for (unsigned t = 0; t < th->count && !th->stand_in && to; t++) {
 		struct thread *one = &th->one[t];
 		unsigned block = th->count + first_core(th, t);
 

@@ -52,7 +52,7 @@ struct threads {
 	const struct conf *conf;
 	bool stand_in;
 	struct logger *log; /* before threads_start; NULL: none */
-	struct blocks *blocks;
+	struct blocks *blocks; /* of threads_maps; NULL: there are no maps, or not yet */
 	unsigned count;
 	unsigned opened, running;                 /* so many of them */
 	bool measured[IO_THREADS_MAX + CREW_MAX]; /* and shown so in the maps */
@@ -91,7 +91,7 @@ int threads_took(const struct threads *th);
 void threads_calibrate(struct threads *th);
 
 /* Bring up to date what the maps say of compute cores, and of what was measured.
- * Now and then, after threads_maps. */
+ * Now and then; without maps nothing. */
 void threads_publish(struct threads *th);
 
 void threads_mtu(struct threads *th, unsigned mtu);

@@ -144,6 +144,9 @@ is 'no AF_XDP in the kernel: by the socket rung' "$(hash_of "$url/compute?n=1000
 	'0xa06ae7fd 1'
 like 'no AF_XDP in the kernel: it says why' "$(cat "$dir/log")" '*CONFIG_XDP_SOCKETS*'
 ok 'no AF_XDP in the kernel: no program is left in the way' no_xdp_program
+first=$(worker)
+sleep 1 # a worker that dies is seen within milliseconds
+is 'no AF_XDP in the kernel: the worker lives, without maps too' "$(worker) $(grep -c died "$dir/log")" "$first 0"
 unbalanced='there are no maps'
 stop_saker
 finish
