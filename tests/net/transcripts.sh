@@ -54,7 +54,9 @@ typed prometheus.txt "saker-stat --prometheus | grep '^[^_]* saker_stage_seconds
 typed hgrm.txt 'saker-stat -i server0 --hgrm=total'
 typed lanes.txt 'saker-stat lanes -i server0'
 spawn_c curl -s -o /dev/null --max-time 2 --rate 2/s "$url/compute?n=1000&seed=[1-9]"
+loading="$loading $spawned"
 spawn_c curl -s -o /dev/null --max-time 2 "$url/compute?n=100000000&seed=[1-99]"
+loading="$loading $spawned"
 sleep 0.5 # the list is 50 ms old
 typed conns.txt 'saker-stat conns -i server0'
 echo "\$ curl http://$server4:$port/metrics | grep ..." > "$dir/new/metrics.txt"
