@@ -67,7 +67,9 @@ ok 'another MAC: over frames' soon 5 over_frames
 ip -n "$server" link set server0 address $server_mac
 ok 'and back: over frames' soon 5 over_frames
 
-in_s bpftool link detach id "$(in_s bpftool -j link show | jq '.[] | select(.type == "xdp") | .id')" > "$dir/out" 2>&1
+# Of all links of this host, the one of our program.
+ours=$(in_s bpftool -j link show | jq --argjson ours "$(xdp_program | jq .prog.id)" '.[] | select(.prog_id == $ours) | .id')
+in_s bpftool link detach id "$ours" > "$dir/out" 2>&1
 ip -n "$server" link set server0 mtu 1499 # in the same look: neither hides the other
 ok 'the program was taken off: it is said' soon 3 said 'is no longer what the interface has'
 ok 'the socket rung answers' soon 5 answers
