@@ -12,6 +12,7 @@ static const uint64_t longest_ms = 86400000;
 void load_answer_begin(struct load_answer *a)
 {
 	memset(a, 0, offsetof(struct load_answer, body));
+	a->body[0] = '\0';
 }
 
 bool load_answer_begun(const struct load_answer *a)
@@ -88,7 +89,8 @@ static bool digits(const char *text, size_t len, unsigned base, uint64_t *value,
 }
 
 /* Decimal milliseconds, such as 0.012; a quoted one too (RFC 9110 5.6.6). By hand: it is
- * done for each answer several times, and strtod takes ten times as long. */
+ * done for each answer several times, and strtod takes ten times as long. One that goes on
+ * with anything else, such as the exponent of 5e-05, is none. */
 static bool duration_ns(const char *text, size_t len, uint64_t *ns)
 {
 	uint64_t unit = NS_PER_MS, value;
@@ -104,7 +106,7 @@ static bool duration_ns(const char *text, size_t len, uint64_t *ns)
 	if (at < len && text[at] == '.')
 		while (++at < len && text[at] >= '0' && text[at] <= '9')
 			*ns += (uint64_t)(text[at] - '0') * (unit /= 10);
-	return true;
+	return at == len || is_blank(text[at]) || text[at] == ';' || text[at] == '"';
 }
 
 /* name;dur=1.5;desc=x, name ... One named `total` counts alone. */
@@ -129,18 +131,27 @@ static void read_timing(struct load_answer *a, const char *value, size_t len)
 	}
 }
 
+/* A number, or a list of equal ones (RFC 9112 6.3), in one field or in several. */
 static enum load_step read_length(struct load_answer *a, const char *value, size_t len)
 {
-	uint64_t length;
-	size_t used;
-
-	if (!digits(value, len, 10, &length, &used) || used != len)
-		return bad(a, "a Content-Length that is no number");
-	if (a->has_length && length != a->left)
-		return bad(a, "two different Content-Lengths");
-	a->has_length = true;
-	a->left = length;
-	return LOAD_MORE;
+	for (size_t i = 0;; i++) {
+		uint64_t length;
+		size_t used;
+		while (i < len && is_blank(value[i]))
+			i++;
+		if (!digits(value + i, len - i, 10, &length, &used))
+			return bad(a, "a Content-Length that is no number");
+		if (a->has_length && length != a->left)
+			return bad(a, "two different Content-Lengths");
+		a->has_length = true;
+		a->left = length;
+		for (i += used; i < len && is_blank(value[i]); i++)
+			;
+		if (i == len)
+			return LOAD_MORE;
+		if (value[i] != ',')
+			return bad(a, "a Content-Length that is no number");
+	}
 }
 
 static enum load_step read_field(struct load_answer *a, const char *line, size_t len)
@@ -185,6 +196,8 @@ static enum load_step read_status(struct load_answer *a, const char *line, size_
 			return bad(a, "a status that is no number");
 		a->status = (uint16_t)(a->status * 10 + line[i] - '0');
 	}
+	if (a->status < 100)
+		return bad(a, "a status below 100");
 	a->close = line[7] == '0';
 	a->state = FIELDS;
 	return LOAD_MORE;

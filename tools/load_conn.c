@@ -193,11 +193,21 @@ void load_conn_ask(struct load_pool *p, unsigned kind, uint64_t due_ns, bool mea
 
 /* --- hearing ------------------------------------------------------------------------ */
 
+/* The beginning of a body, as one line of ASCII: it goes to terminals and into JSON. */
+static void show_body(char text[28], const struct load_answer *a)
+{
+	size_t n = min_u64(a->kept, 24);
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = a->body[i] >= ' ' && a->body[i] <= '~' ? a->body[i] : '.';
+	strcpy(text + n, a->kept > n ? "..." : "");
+}
+
 static void judge(struct load_pool *p, struct load_conn *c, uint64_t now_ns)
 {
 	const struct load_answer *a = &c->answer;
 	const struct load_kind *k = &p->plan->kind[c->kind];
-	char what[64];
+	char what[64], body[28];
 
 	if (a->status == 503) {
 		settle(p, c, LOAD_refused, now_ns, "503");
@@ -205,7 +215,8 @@ static void judge(struct load_pool *p, struct load_conn *c, uint64_t now_ns)
 		snprintf(what, sizeof what, "an answer of status %u", a->status);
 		settle(p, c, LOAD_errors, now_ns, what);
 	} else if (k->checked && !load_check_body(k, a->body, a->kept)) {
-		snprintf(what, sizeof what, "\"%.24s...\" instead of %s", a->body, k->hash);
+		show_body(body, a);
+		snprintf(what, sizeof what, "\"%s\" instead of %s", body, k->hash);
 		settle(p, c, LOAD_wrong, now_ns, what);
 	} else {
 		c->asked = false;

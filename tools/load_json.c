@@ -11,17 +11,40 @@ static const struct {
 	{ "p99", 990000 }, { "p999", 999000 }, { "p9999", 999900 },
 };
 
+/* The bytes of one character beyond ASCII, or 0: it is no UTF-8 (RFC 3629 4). */
+static unsigned utf8_len(const unsigned char *text)
+{
+	unsigned n = *text >= 0xc2 && *text <= 0xdf ? 2 :
+		     *text >= 0xe0 && *text <= 0xef ? 3 :
+		     *text >= 0xf0 && *text <= 0xf4 ? 4 :
+						      0;
+
+	for (unsigned i = 1; i < n; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* Neither longer than it must be, nor a surrogate, nor beyond U+10FFFF */
+	bool none = (*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f) ||
+		    (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] > 0x8f);
+	return none ? 0 : n;
+}
+
+/* Names and paths are UTF-8 as they were given; any other byte would be no JSON. */
 static void put_string(FILE *to, const char *text)
 {
 	putc('"', to);
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
+		unsigned n = utf8_len((const unsigned char *)text);
+		if (n) {
+			fwrite(text, 1, n, to);
+			text += n - 1;
+		} else if (c == '"' || c == '\\') {
 			fprintf(to, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fprintf(to, "\\u%04x", c);
-		else
+		} else if (c < 0x20 || c >= 0x7f) {
+			fprintf(to, "\\u%04x", c < 0x80 ? c : 0xfffd);
+		} else {
 			putc(c, to);
+		}
 	}
 	putc('"', to);
 }

@@ -104,6 +104,17 @@ static void test_right(void)
 	reads("timing without a duration is none",
 	      "HTTP/1.1 200 OK\r\nServer-Timing: cache;desc=hit\r\nContent-Length: 0\r\n\r\n",
 	      (struct want){ LOAD_WHOLE, 200, false, false, 0, 0, "" });
+	reads("a duration with an exponent is not taken for another one",
+	      "HTTP/1.1 200 OK\r\nServer-Timing: total;dur=5e-05\r\nContent-Length: 0\r\n\r\n",
+	      (struct want){ LOAD_WHOLE, 200, false, false, 0, 0, "" });
+	reads("what may stand behind a duration",
+	      "HTTP/1.1 200 OK\r\nServer-Timing: a;dur=1;desc=x, b;dur=\"2.5\", c;dur=4 , "
+	      "d;dur=8\r\n"
+	      "Content-Length: 0\r\n\r\n",
+	      (struct want){ LOAD_WHOLE, 200, false, true, 15500000, 0, "" });
+	reads("a list of equal lengths",
+	      "HTTP/1.1 200 OK\r\nContent-Length: 2, 2 ,2\r\nContent-Length: 2\r\n\r\nok",
+	      (struct want){ LOAD_WHOLE, 200, false, false, 0, 0, "ok" });
 	reads("not yet whole", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok",
 	      (struct want){ .step = LOAD_MORE });
 	reads("nor this", "HTTP/1.1 200 OK\r\nContent-Len", (struct want){ .step = LOAD_MORE });
@@ -121,6 +132,11 @@ static void test_wrong(void)
 		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: \r\n",
+		"HTTP/1.1 099 Low\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
 	};
@@ -166,6 +182,7 @@ static void test_end(void)
 	load_answer_begin(&a);
 	is(load_answer_end(&a), LOAD_BAD, "nothing at all is wrong, too");
 	is_str(a.why, "no answer", "and none");
+	is(a.body[0], '\0', "nothing of the body before is left");
 }
 
 /* Random bytes spoilt into right answers, cut at random: one verdict, whatever the cuts. */

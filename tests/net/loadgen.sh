@@ -63,11 +63,11 @@ done_well 'a body of JSON' 200
 printf 'n=2&alg=mix64' > "$dir/form"
 load -r 200 -d 1 --post="@$dir/form" "$url/compute"
 done_well 'a form from a file' 200
-load -d 1 --series="$dir/csv" --hgrm="$dir/hgrm" --name='a "name"' "$short"
+load -d 1 --series="$dir/csv" --hgrm="$dir/hgrm" --name='a "näme"' "$short"
 is 'CSV: a line a second' "$(sed 1d "$dir/csv" | awk -F , '{ s += $2; a += $3; f += NF } END { print s, a, f / NR }')" \
 	'200 200 9'
 like 'hgrm: as HdrHistogram has it' "$(tail -n 3 "$dir/hgrm")" '#?Mean *Total count    =          200*'
-is 'the name is in the JSON' "$(got .name)" '"a \"name\""'
+is 'the name is in the JSON, UTF-8 as it was given' "$(got .name)" '"a \"näme\""'
 in_c "$build/saker-load" --floor=0.01 --warm=0 -d 0.5 "$short" > "$dir/said" 2> "$dir/err"
 like 'for people: it says what it does not know' "$(cat "$dir/said")" '*latency*own lag*floor*p99: not enough samples*'
 is 'and shows no progress where there is no terminal' "$(cat "$dir/err")" ''
