@@ -31,7 +31,8 @@ enum {
 	X(errors, "errors") \
 	X(timeouts, "time-outs") \
 	X(resets, "resets") \
-	X(wrong, "wrong hashes")
+	X(wrong, "wrong hashes") \
+	X(unsent, "never sent")
 
 enum load_outcome {
 #define X(name, text) LOAD_##name,

@@ -110,6 +110,7 @@ static bool begin_open(struct load_pool *p, struct load_conn *c, uint64_t now_ns
 		return true;
 	}
 	p->connect_error = errno;
+	p->connect_fails = true;
 	settle(p, c, LOAD_errors, now_ns, connect_trouble(errno));
 	shut(p, c);
 	if (p->plan->fresh)
@@ -300,7 +301,8 @@ static uint64_t opened(struct load_pool *p, struct load_conn *c)
 	int error = 0;
 	socklen_t len = sizeof error;
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error) {
+	p->connect_fails = getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error;
+	if (p->connect_fails) {
 		p->connect_error = error;
 		lose(p, c, error == ECONNRESET ? LOAD_resets : LOAD_errors, now_ns,
 		     connect_trouble(error));

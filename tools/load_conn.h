@@ -50,8 +50,9 @@ struct load_pool {
 	struct load_conn *conn;
 	struct load_list idle, busy, down;
 	unsigned open, asked, idles;
-	uint64_t begin_ns; /* of the run: a connection is not free before */
-	int connect_error; /* the last, for the message that nobody is there */
+	uint64_t begin_ns;  /* of the run: a connection is not free before */
+	int connect_error;  /* the last, for the message that nobody is there */
+	bool connect_fails; /* so it was with the last that was tried */
 	char input[LOAD_INPUT];
 };
 

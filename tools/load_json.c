@@ -151,8 +151,8 @@ static void put_outcomes(FILE *to, const struct load_record *r)
 		fprintf(to, ",\"%s\":%" PRIu64, name[i], r->outcome[i]);
 	fprintf(to,
 		",\"due\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"sent_in_time\":%" PRIu64
-		",\"unsent\":%" PRIu64 ",\"reconnects\":%" PRIu64 ",\"first\":{",
-		r->due, r->sent, r->sent_in_time, r->unsent, r->reconnects);
+		",\"reconnects\":%" PRIu64 ",\"first\":{",
+		r->due, r->sent, r->sent_in_time, r->reconnects);
 	for (unsigned i = 0; i < LOAD_OUTCOMES; i++) {
 		if (!*r->first[i])
 			continue;

@@ -9,8 +9,8 @@ bool load_record_init(struct load_record *r, const struct load_plan *plan)
 {
 	memset(r, 0, sizeof *r);
 	r->kinds = plan->kinds;
-	/* The last answers may come as late as the time-out behind the end. */
-	r->seconds_max = (unsigned)(plan->seconds + (double)plan->timeout_ns / NS_PER_S) + 2;
+	/* What is due may be sent as late as the time-out behind the end, and takes as long. */
+	r->seconds_max = (unsigned)(plan->seconds + 2 * (double)plan->timeout_ns / NS_PER_S) + 2;
 	r->kind = calloc(r->kinds, sizeof *r->kind);
 	r->second = calloc(r->seconds_max, sizeof *r->second);
 	return r->kind && r->second;
@@ -33,7 +33,7 @@ void load_record_start(struct load_record *r, uint64_t start_ns, uint64_t end_ns
 		load_hist_clear(&r->kind[k]);
 	memset(r->outcome, 0, sizeof r->outcome);
 	memset(r->first, 0, sizeof r->first);
-	r->sent = r->sent_in_time = r->due = r->unsent = r->reconnects = 0;
+	r->sent = r->sent_in_time = r->due = r->reconnects = 0;
 	r->start_ns = start_ns;
 	r->end_ns = end_ns;
 	r->last_ns = start_ns;
@@ -118,6 +118,12 @@ void load_record_failed(struct load_record *r, enum load_outcome outcome, uint64
 	}
 }
 
+void load_record_unsent(struct load_record *r)
+{
+	if (!r->outcome[LOAD_unsent]++)
+		snprintf(r->first[LOAD_unsent], LOAD_FIRST, "no connection was free");
+}
+
 uint64_t load_record_requests(const struct load_record *r)
 {
 	uint64_t n = 0;
@@ -129,7 +135,8 @@ uint64_t load_record_requests(const struct load_record *r)
 
 uint64_t load_record_failures(const struct load_record *r)
 {
-	return load_record_requests(r) - r->outcome[LOAD_ok] - r->outcome[LOAD_refused];
+	return load_record_requests(r) - r->outcome[LOAD_ok] - r->outcome[LOAD_refused] -
+	       r->outcome[LOAD_unsent];
 }
 
 double load_record_span_s(const struct load_record *r)

@@ -35,7 +35,6 @@ struct load_record {
 	char first[LOAD_OUTCOMES][LOAD_FIRST]; /* what the first of these was */
 	uint64_t sent, sent_in_time;           /* of those measured; before the end */
 	uint64_t due;                          /* open loop: so many were due before the end */
-	uint64_t unsent;                       /* of these; counted as time-outs, too */
 	uint64_t reconnects;
 
 	uint64_t start_ns, end_ns; /* what is due between these is measured */
@@ -76,8 +75,13 @@ void load_record_ok(struct load_record *r, unsigned kind, uint64_t due_ns, uint6
 void load_record_failed(struct load_record *r, enum load_outcome outcome, uint64_t due_ns,
 			uint64_t now_ns, const char *what);
 
+/* One that was due, and for which no connection was free until the end of all: it makes the
+ * run invalid, and is of no second. */
+void load_record_unsent(struct load_record *r);
+
 uint64_t load_record_requests(const struct load_record *r);
-uint64_t load_record_failures(const struct load_record *r); /* all but ok and refused */
-double load_record_span_s(const struct load_record *r);     /* from the start to the last answer */
+/* Of the server: all but ok, refused and unsent. */
+uint64_t load_record_failures(const struct load_record *r);
+double load_record_span_s(const struct load_record *r); /* from the start to the last answer */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* load_run.c - the loop; load_run.h has the story */
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include "load_run.h"
@@ -21,6 +22,7 @@ struct run {
 	uint64_t begin_ns, start_ns, end_ns; /* of the warm-up; of what is measured; of it all */
 	uint64_t due_ns;                     /* of the next request */
 	uint64_t look_ns;                    /* when we looked, or meant to wake */
+	bool over;                           /* what is due now stays unsent */
 	bool progress;
 	uint64_t progress_ns;
 };
@@ -48,7 +50,8 @@ static void set_due(struct run *run)
 
 static bool all_sent(const struct run *run, uint64_t now_ns)
 {
-	return (run->schedule.mode == LOAD_CLOSED ? now_ns : run->due_ns) >= run->end_ns;
+	return run->over ||
+	       (run->schedule.mode == LOAD_CLOSED ? now_ns : run->due_ns) >= run->end_ns;
 }
 
 static void ask_one(struct run *run, uint64_t due_ns)
@@ -78,19 +81,28 @@ static inline void ask_due(struct run *run, uint64_t now_ns)
 		}
 		return;
 	}
-	while (run->due_ns <= now_ns && run->due_ns < run->end_ns && run->pool->idle.first)
+	while (!all_sent(run, now_ns) && run->due_ns <= now_ns && run->pool->idle.first)
 		ask_one(run, run->due_ns);
 }
 
-/* Those that were due, and for which no connection was free until the end of all. */
+/* Those that were due, and for which no connection was free until the end of all. Where
+ * none was left at all, that is the server's doing. */
 static void count_unsent(struct run *run, uint64_t now_ns)
 {
+	const struct load_pool *p = run->pool;
+	bool alone = !p->asked && !p->idle.first && p->connect_fails;
+	char what[96];
+
+	snprintf(what, sizeof what, "never sent: all connections had ended: %s",
+		 strerror(p->connect_error));
 	while (run->schedule.mode != LOAD_CLOSED && run->due_ns < run->end_ns) {
 		if (run->due_ns >= run->start_ns) {
 			run->record->due++;
-			run->record->unsent++;
-			load_record_failed(run->record, LOAD_timeouts, run->due_ns, now_ns,
-					   "never sent: no connection was free");
+			if (alone)
+				load_record_failed(run->record, LOAD_errors, run->due_ns, now_ns,
+						   what);
+			else
+				load_record_unsent(run->record);
 		}
 		load_schedule_take(&run->schedule);
 		set_due(run);
@@ -114,7 +126,7 @@ static uint64_t wake_ns(const struct run *run)
 
 	if (run->look_ns < run->begin_ns)
 		at = min_u64(at, run->begin_ns);
-	if (run->pool->idle.first && run->due_ns < run->end_ns)
+	if (run->pool->idle.first && !all_sent(run, run->look_ns))
 		at = min_u64(at, run->due_ns > early_ns ? run->due_ns - early_ns : 0);
 	return at;
 }
@@ -173,7 +185,9 @@ void load_run(struct load_pool *p, double rate, double warm, double seconds, uin
 	uint64_t now;
 
 	begin(&run, p, rate, warm, seconds);
-	for (now = load_now(); now < run.end_ns + drain_ns; now = load_now()) {
+	for (now = load_now(); now < run.end_ns + 2 * drain_ns; now = load_now()) {
+		/* From here on what is under way has as long, and nothing more is sent. */
+		run.over = now >= run.end_ns + drain_ns;
 		if (all_sent(&run, now) && !p->asked)
 			break;
 		note_gap(&run, now);
@@ -191,8 +205,8 @@ void load_run(struct load_pool *p, double rate, double warm, double seconds, uin
 		load_record_tick(p->record, now);
 		show_progress(&run, now);
 	}
-	load_pool_abandon(p, now);
 	count_unsent(&run, now);
+	load_pool_abandon(p, now);
 	load_record_finish(p->record);
 	if (run.progress)
 		fprintf(stderr, "\r\033[K");

@@ -19,7 +19,7 @@
 void load_run_floor(struct load_record *r, double seconds);
 
 /* A run at this rate (0: closed loop), warm-up and all; then r is finished. drain_ns: how
- * long after the end answers are waited for, and what is due may still be sent. */
+ * long after the end what is due may still be sent; then answers have as long to come. */
 void load_run(struct load_pool *p, double rate, double warm, double seconds, uint64_t drain_ns);
 
 #endif

@@ -65,12 +65,17 @@ static void judge_gaps(struct load_verdict *v, const struct load_record *r)
 static void judge_rate(struct load_verdict *v, const struct load_plan *plan,
 		       const struct load_record *r)
 {
-	if (plan->mode != LOAD_CLOSED && (double)r->sent_in_time < 0.99 * (double)r->due)
+	uint64_t unsent = r->outcome[LOAD_unsent];
+
+	if (plan->mode == LOAD_CLOSED)
+		return;
+	if (unsent || (double)r->sent_in_time < 0.99 * (double)r->due)
 		load_verdict_add(v,
 				 "only %.1f %% of the requests due were sent before the end: %u "
-				 "connections do not carry this rate here",
+				 "connections do not carry this rate here; %llu found none free at "
+				 "all",
 				 100.0 * (double)r->sent_in_time / (double)r->due,
-				 plan->connections);
+				 plan->connections, (unsigned long long)unsent);
 }
 
 static void judge_sample(struct load_verdict *v, uint32_t ppm, const struct load_record *r)

@@ -90,6 +90,15 @@ static void test_rate(void)
 	r.due += 30;
 	judged("30 of 2,000 were not sent before the end", "only 98.5 %");
 	begin();
+	for (uint64_t k = 0; k < 1999; k++)
+		request(k, 0, 100 * US);
+	r.due++;
+	load_record_unsent(&r);
+	judged("a single one was never sent, and would have been the latest", "1 found none free");
+	is(load_record_failures(&r), 0, "which is no failure of the server");
+	is(load_record_requests(&r), 2000, "but counted");
+	is(r.second[9].failed, 0, "and in no second");
+	begin();
 	verdict();
 	ok(v.reasons == 1 && strstr(v.reason[0], "no request"),
 	   "without a request nothing is known");

@@ -153,6 +153,22 @@ strange shut -c 64
 done_well 'one that closes without a word' 50
 strange chunks
 done_well 'chunks behind an interim answer' 50
+strange right -r 200000 -c 1 --timeout=0.3
+is 'more than a connection carries: invalid, and no failure of the server' \
+	"$status $(got '[.ok > 0, .errors, .timeouts, .resets, .wrong, .ok + .unsent == .requests]')" \
+	'3 [true,0,0,0,0,true]'
+like 'and it says what found no connection' "$(got .invalid)" '*1 connections do not carry this rate here; ?* found none free*'
+strange_up right
+spawn_c "$build/saker-load" --floor=0 --warm=0 -d 1.5 -r 100 --timeout=0.5 -q --json="$dir/load" \
+	"http://$server4:$strange_port/compute?n=2"
+running=$spawned
+sleep 0.5
+strange_down
+wait "$running"
+status=$?
+is 'a server that goes away: what could not be sent is an error' \
+	"$status $(got '[.ok > 0, .errors > 50, .unsent]')" '1 [true,true,0]'
+like 'a server that goes away: and it says so' "$(got .first.errors)" '*never sent: all connections had ended: Connection refused*'
 load -d 0.5 "http://$server4:$strange_port/compute"
 is 'nobody there' $status 1
 like 'nobody there: one line says so' "$(cat "$dir/said")" "saker-load: *Connection refused*"
