@@ -27,15 +27,46 @@ static double choose(const struct load_find *f)
 	return f->high / f->low <= near ? 0 : (f->low + f->high) / 2;
 }
 
-void load_find_tell(struct load_find *f, uint64_t value_ns, bool holds, const char *why)
+void load_find_tell(struct load_find *f, const struct load_step_made *made)
 {
 	must(f->steps < LOAD_STEPS_MAX);
-	f->step[f->steps++] = (struct load_step_made){ f->next, value_ns, holds, why };
-	if (holds)
+	struct load_step_made *s = &f->step[f->steps++];
+	*s = *made;
+	s->rate = f->next;
+	if (s->wrong) {
+		f->broken = true;
+		f->low = f->next = 0;
+		return;
+	}
+	if (s->holds)
 		f->low = f->next;
 	else
 		f->high = f->next;
 	f->next = choose(f);
+}
+
+/* Rates are as they were asked for, and never computed anew: equal is equal. */
+static const struct load_step_made *step_at(const struct load_find *f, double rate)
+{
+	for (unsigned i = f->steps; rate > 0 && i-- > 0;)
+		if (f->step[i].rate >= rate && f->step[i].rate <= rate)
+			return &f->step[i];
+	return NULL;
+}
+
+const struct load_step_made *load_find_held(const struct load_find *f)
+{
+	return step_at(f, f->low);
+}
+
+const struct load_step_made *load_find_failed(const struct load_find *f)
+{
+	return step_at(f, f->high);
+}
+
+bool load_find_capped(const struct load_find *f)
+{
+	return f->low > 0 && f->low >= f->most;
 }
 
 bool load_find_percentile(const char *text, const char **end, uint32_t *ppm)

@@ -216,14 +216,20 @@ static void put_find(FILE *to, const struct load_result *x)
 	fputs(",\"find_max\":{\"condition\":", to);
 	put_string(to, x->plan->find);
 	if (f->low > 0)
-		fprintf(to, ",\"rate\":%.12g,\"steps\":[", f->low);
+		fprintf(to, ",\"rate\":%.12g", f->low);
 	else
-		fputs(",\"rate\":null,\"steps\":[", to);
+		fputs(",\"rate\":null", to);
+	fprintf(to, ",\"max_rate_reached\":%s,\"steps\":[", load_find_capped(f) ? "true" : "false");
 	for (unsigned i = 0; i < f->steps; i++) {
-		fprintf(to, "%s{\"rate\":%.12g", i ? "," : "", f->step[i].rate);
-		put_ns(to, "value_ns", f->step[i].value_ns);
-		fprintf(to, ",\"holds\":%s,\"why\":", f->step[i].holds ? "true" : "false");
-		put_string(to, f->step[i].why);
+		const struct load_step_made *s = &f->step[i];
+		fprintf(to, "%s{\"rate\":%.12g", i ? "," : "", s->rate);
+		put_ns(to, "value_ns", s->value_ns);
+		fprintf(to,
+			",\"holds\":%s,\"late\":%s,\"tries\":%u,\"failures\":%" PRIu64
+			",\"wrong\":%" PRIu64 ",\"why\":",
+			s->holds ? "true" : "false", s->late ? "true" : "false", s->tries,
+			s->failures, s->wrong);
+		put_string(to, s->why);
 		putc('}', to);
 	}
 	fputs("]}", to);

@@ -119,9 +119,10 @@ static void show_find(FILE *to, const struct load_result *x)
 	if (!x->find)
 		return;
 	if (x->find->low > 0)
-		fprintf(to, "highest rate with %s: %.0f/s; the figures above are of that step\n",
-			x->plan->find, x->find->low);
-	else
+		fprintf(to, "highest rate with %s: %.0f/s%s; the figures above are of that step\n",
+			x->plan->find, x->find->low,
+			load_find_capped(x->find) ? ", which is --max-rate: it may be higher" : "");
+	else if (!x->find->broken)
 		fprintf(to, "no rate with %s was found; %s of the last step is above\n",
 			x->plan->find, load_percentile_text(text, x->plan->find_ppm));
 }

@@ -89,15 +89,19 @@ static void judge_sample(struct load_verdict *v, uint32_t ppm, const struct load
 				 (unsigned long long)load_hist_needed(ppm));
 }
 
+void load_verdict_own(struct load_verdict *v, const struct load_plan *plan,
+		      const struct load_record *r)
+{
+	v->reasons = 0;
+	judge_lag(v, plan, r);
+	judge_gaps(v, r);
+}
+
 void load_verdict_reach(struct load_verdict *v, const struct load_plan *plan,
 			const struct load_record *r)
 {
-	v->reasons = 0;
-	if (!plan->find) { /* there it makes the answer a lower one, no wrong one */
-		judge_rate(v, plan, r);
-		judge_lag(v, plan, r);
-		judge_gaps(v, r);
-	}
+	load_verdict_own(v, plan, r);
+	judge_rate(v, plan, r);
 	judge_sample(v, plan->need_ppm, r);
 	if (plan->find && plan->find_ppm != plan->need_ppm)
 		judge_sample(v, plan->find_ppm, r);

@@ -12,7 +12,7 @@
 
 #include "load_record.h"
 
-enum { LOAD_REASONS_MAX = 6 };
+enum { LOAD_REASONS_MAX = 8 };
 
 struct load_verdict {
 	unsigned reasons;
@@ -21,6 +21,10 @@ struct load_verdict {
 
 void load_verdict_reach(struct load_verdict *v, const struct load_plan *plan,
 			const struct load_record *r);
+
+/* Only what is this program's own doing: its lag, and when it did not look. */
+void load_verdict_own(struct load_verdict *v, const struct load_plan *plan,
+		      const struct load_record *r);
 
 __attribute__((format(printf, 2, 3))) void load_verdict_add(struct load_verdict *v,
 							    const char *format, ...);

@@ -394,13 +394,7 @@ static void search(struct load_find *find, struct load_verdict *verdict, struct 
 	x->record = best;
 	x->find = find;
 	load_verdict_reach(verdict, &plan, best);
-	if (find->low <= 0)
-		load_verdict_add(verdict, "--find-max: at no rate did %s hold", plan.find);
-	if (load_search_own_limit(find))
-		load_verdict_add(
-			verdict,
-			"--find-max: the search ended at what this generator can, not the server: "
-			"--cpu=N --spin, or more of them");
+	load_search_judge(verdict, find, plan.find);
 }
 
 int main(int argc, char **argv)

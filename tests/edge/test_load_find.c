@@ -6,6 +6,12 @@
 
 static struct load_find f;
 
+static void tell(uint64_t value_ns, bool holds, const char *why)
+{
+	load_find_tell(
+		&f, &(struct load_step_made){ .value_ns = value_ns, .holds = holds, .why = why });
+}
+
 /* p99 of a queue with one server, M/M/1: -ln(0.01) / (capacity - rate). */
 static uint64_t queue_p99_ns(double rate, double capacity)
 {
@@ -19,7 +25,7 @@ static unsigned search_queue(double capacity, uint64_t limit_ns, double first, d
 	load_find_init(&f, first, 1, most);
 	while ((rate = load_find_next(&f)) > 0) {
 		uint64_t p99 = queue_p99_ns(rate, capacity);
-		load_find_tell(&f, p99, p99 < limit_ns, "");
+		tell(p99, p99 < limit_ns, "");
 	}
 	return f.steps;
 }
@@ -41,7 +47,9 @@ static void test_queues(void)
 	}
 	search_queue(1e9, 50 * NS_PER_MS, 200, 6000);
 	is((uint64_t)f.low, 6000, "it ends at --max-rate");
-	ok(f.high <= 0, "where nothing failed");
+	ok(f.high <= 0 && !load_find_failed(&f), "where nothing failed");
+	ok(load_find_capped(&f), "and says that it is the highest allowed");
+	is((uint64_t)load_find_held(&f)->rate, 6000, "the step that decides is that one");
 	search_queue(10, NS_PER_MS, 200, 1e6);
 	ok(f.low <= 0, "a server that is too slow at any rate: there is none");
 	is((uint64_t)f.high, 1, "and the least rate was tried");
@@ -52,21 +60,37 @@ static void test_queues(void)
 static void test_noise(void)
 {
 	load_find_init(&f, 400, 1, 1e6);
-	load_find_tell(&f, 1, true, "");
+	tell(1, true, "");
 	is((uint64_t)f.next, 800, "doubled after a step that held");
-	load_find_tell(&f, 9, false, "latency");
+	tell(9, false, "latency");
 	is((uint64_t)f.next, 600, "halfway between the two");
-	load_find_tell(&f, 9, false, "latency");
+	tell(9, false, "latency");
 	is((uint64_t)f.next, 500, "and again, below the one that failed");
 	unsigned steps = 3;
 	for (double rate; (rate = load_find_next(&f)) > 0; steps++) {
 		ok(rate > f.low && rate < f.high, "%.1f is between what held and what failed",
 		   rate);
-		load_find_tell(&f, 1, true, "");
+		tell(1, true, "");
 	}
 	ok(f.low > 600 / 1.031 && f.low < 600, "the answer is just below it: %.1f", f.low);
 	is_str(f.step[1].why, "latency", "the steps keep their reasons");
 	is(f.steps, steps, "and all are kept");
+	ok(load_find_held(&f)->holds && load_find_held(&f)->rate >= f.low, "the answer's is known");
+	ok(!load_find_failed(&f)->holds && load_find_failed(&f)->rate <= f.high,
+	   "and the one that bounds it");
+	ok(!load_find_capped(&f), "which is not the highest allowed");
+}
+
+static void test_wrong(void)
+{
+	load_find_init(&f, 400, 1, 1e6);
+	tell(1, true, "");
+	load_find_tell(&f,
+		       &(struct load_step_made){
+			       .value_ns = 1, .why = "wrong hashes", .failures = 2, .wrong = 1 });
+	ok(f.broken && load_find_next(&f) <= 0, "a wrong hash ends the search");
+	ok(f.low <= 0 && !load_find_held(&f), "without an answer");
+	is((uint64_t)f.step[1].rate, 800, "the step is kept");
 }
 
 static void parse(const char *text, bool good, uint32_t ppm, uint64_t ns)
@@ -99,6 +123,7 @@ int main(void)
 {
 	test_queues();
 	test_noise();
+	test_wrong();
 	test_words();
 	return done();
 }

@@ -153,6 +153,13 @@ strange shut -c 64
 done_well 'one that closes without a word' 50
 strange chunks
 done_well 'chunks behind an interim answer' 50
+strange hasty --find-max='p50<1s' -r 25
+is 'wrong hashes end a search: no rate, and status 1' \
+	"$status $(got '[.wrong > 0, .find_max.rate, (.find_max.steps[-1] | .wrong > 0, .why)]')" \
+	'1 [true,null,true,"wrong hashes"]'
+like 'wrong hashes end a search: and it says at which rate' "$(got .invalid)" '*wrong hashes at * ended the search*'
+strange right --find-max='p50<5s' -r 50 --max-rate=100
+is 'a search that reaches --max-rate says so' "$(got '.find_max | [.rate, .max_rate_reached]')" '[100,true]'
 strange right -r 200000 -c 1 --timeout=0.3
 is 'more than a connection carries: invalid, and no failure of the server' \
 	"$status $(got '[.ok > 0, .errors, .timeouts, .resets, .wrong, .ok + .unsent == .requests]')" \
@@ -201,5 +208,20 @@ is "a stop of $pause s of 10: $(echo "$stop_figures" | head -n 1)" "$(echo "$sto
 is 'the seconds show it' "$(got '[.series[].max] | map(select(. > 9e8)) | length >= 1')" true
 is 'the service time of each connection, too, and only that' \
 	"$(got '.service.max > 9e8 and .service.mean < .latency.mean / 5')" true
+strange_down
+
+# --- a search in which it stands still itself ----------------------------------------------
+# Half of the first step: its p90 is 250 ms and more. The second try has none of that.
+strange_up right
+spawn_c "$build/saker-load" --floor=0 --warm=0 -d 1 -r 200 --max-rate=200 --find-max='p90<200ms' \
+	--json="$dir/load" "http://$server4:$strange_port/compute?n=2"
+running=$spawned
+sleep 0.3
+"$here/clients/pause.py" 0.5 "$running" > "$dir/pause"
+wait "$running"
+status=$?
+is 'a step that it spoils itself is made once more' \
+	"$(got '.find_max | [.rate, (.steps | length), .steps[0].tries, .steps[0].holds]')" '[200,1,2,true]'
+like 'and the answer stands' "$status" '[03]'
 strange_down
 finish

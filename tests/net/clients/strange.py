@@ -6,6 +6,7 @@ A server for those who test clients. It reads requests, and
 
 right    answers right
 lie      answers with a wrong hash
+hasty    answers with a wrong hash what comes less than 3 ms behind the request before
 mute     says nothing
 reset    resets the connection
 junk     is no HTTP server
@@ -20,10 +21,12 @@ import socket
 import struct
 import sys
 import threading
+import time
 
 address, port, kind = sys.argv[1:]
 RIGHT = b'{"hash":"0x1076963a"}'  # of n=2
 WRONG = b'{"hash":"0x1076963b"}'
+seen = [0.0]  # when the last request came
 
 
 def answer(body, status="200 OK", more=""):
@@ -46,6 +49,10 @@ def reply(client):
     """False: the connection ends."""
     if kind == "right":
         client.sendall(answer(RIGHT))
+    elif kind == "hasty":
+        now = time.monotonic()
+        client.sendall(answer(RIGHT if now - seen[0] >= 0.003 else WRONG))
+        seen[0] = now
     elif kind == "lie":
         client.sendall(answer(WRONG))
     elif kind == "error":
