@@ -89,7 +89,7 @@ MEASURES := measure-first measure-media measure-pages
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
-load-parts := saker-load load_url load_check load_schedule load_answer load_conn load_run load_hist load_record \
+load-parts := saker-load load_url load_check load_schedule load_answer load_conn load_run load_hist load_record load_heat \
               load_find load_search load_verdict load_text load_json load_files stat_text
 probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd probe_vcio probe_parse probe_proc probe_task \
                probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
@@ -200,8 +200,9 @@ $(edge): $B/test_%: tests/edge/test_%.c $B/%.o $(pure-o) Makefile
 
 $B/test_crew $B/test_logger: $B/cpu.o
 $B/test_netev: $B/nic.o
-$B/test_load_hist $B/test_load_schedule: edge-libs := -lm
-$B/test_load_verdict: $B/load_record.o $B/load_hist.o $B/stat_text.o
+$B/test_load_hist $B/test_load_heat $B/test_load_schedule: edge-libs := -lm
+$B/test_load_heat: $B/load_hist.o
+$B/test_load_verdict: $B/load_record.o $B/load_heat.o $B/load_hist.o $B/stat_text.o
 $B/test_ring_setup: $B/ring.o
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 $B/test_probe_power $B/test_probe_energy: $B/probe_csv.o

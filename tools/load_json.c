@@ -205,6 +205,31 @@ static void put_series(FILE *to, const struct load_record *r)
 	putc(']', to);
 }
 
+/* Rows without an answer are left out. */
+static void put_heat(FILE *to, const struct load_heat *h)
+{
+	const char *comma = "";
+
+	if (!h->rows) {
+		fputs(",\"heat\":null", to);
+		return;
+	}
+	fprintf(to, ",\"heat\":{\"row_s\":%u,\"bucket_ns\":[", h->row_s);
+	for (unsigned b = h->low; b <= h->high; b++)
+		fprintf(to, "%s%" PRIu64, b > h->low ? "," : "", load_heat_edge(b));
+	fputs("],\"rows\":[", to);
+	for (unsigned row = 0; row < h->rows; row++) {
+		if (!load_heat_used(h, row))
+			continue;
+		fprintf(to, "%s[%u,[", comma, row * h->row_s);
+		for (unsigned b = h->low; b <= h->high; b++)
+			fprintf(to, "%s%" PRIu64, b > h->low ? "," : "", h->count[row][b]);
+		fputs("]]", to);
+		comma = ",";
+	}
+	fputs("]}", to);
+}
+
 static void put_find(FILE *to, const struct load_result *x)
 {
 	const struct load_find *f = x->find;
@@ -268,6 +293,7 @@ void load_json_write(FILE *to, const struct load_result *x)
 	putc(',', to);
 	put_buckets(to, "lag", &r->lag);
 	putc('}', to);
+	put_heat(to, &r->heat);
 	put_find(to, x);
 	fputs("}\n", to);
 }

@@ -31,6 +31,7 @@ void load_record_start(struct load_record *r, uint64_t start_ns, uint64_t end_ns
 		load_hist_clear(all[i]);
 	for (unsigned k = 0; k < r->kinds; k++)
 		load_hist_clear(&r->kind[k]);
+	load_heat_clear(&r->heat);
 	memset(r->outcome, 0, sizeof r->outcome);
 	memset(r->first, 0, sizeof r->first);
 	r->sent = r->sent_in_time = r->due = r->reconnects = 0;
@@ -53,6 +54,8 @@ static void close_second(struct load_record *r)
 	r->now.p50_ns = carried(&r->now_hist, 500000);
 	r->now.p99_ns = carried(&r->now_hist, 990000);
 	r->now.max_ns = r->now_hist.max_ns;
+	load_heat_add(&r->heat, (unsigned)((r->second_end_ns - r->start_ns) / NS_PER_S) - 1,
+		      &r->now_hist);
 	if (r->seconds < r->seconds_max)
 		r->second[r->seconds++] = r->now;
 	r->now = (struct load_second){ 0 };

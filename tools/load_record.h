@@ -10,12 +10,14 @@
  *          connection was free) to the send. A gap is a time in which it did not look.
  *          Of the warm-up nothing is recorded. A second of the series has what happened
  *          in it: sends by their time, answers by theirs.
- * Limits   Memory is the histograms and a row a second: never a record a request.
+ * Limits   Memory is the histograms, a row a second, and load_heat.h's: never a record a
+ *          request.
  */
 #ifndef LOAD_RECORD_H
 #define LOAD_RECORD_H
 
 #include "load.h"
+#include "load_heat.h"
 #include "load_hist.h"
 
 enum { LOAD_FIRST = 160 };
@@ -46,6 +48,7 @@ struct load_record {
 	uint64_t second_end_ns;
 	struct load_second now; /* the one being filled */
 	struct load_hist now_hist;
+	struct load_heat heat; /* of the latency, by the second of the answer */
 };
 
 /* False: no memory. */

@@ -37,6 +37,9 @@ is 'constant: the responder counts the warm-up, too' $(($(counter http_ok) - bef
 is 'constant: each in every histogram' "$(got '[.latency, .service, .outside, .lag | .count] | unique')" '[1000]'
 is 'constant: and in the buckets' "$(got '[.histogram[] | map(.[1]) | add] | unique')" '[1000]'
 is 'constant: and in the seconds' "$(got '[.series | (map(.sent) | add), (map(.ok) | add)]')" '[1000,1000]'
+is 'constant: and in the heat, whose buckets ascend' \
+	"$(got '.heat | [([.rows[][1][]] | add), .row_s, (.bucket_ns == (.bucket_ns | unique)), (.rows[0][0])]')" \
+	'[1000,1,true,0]'
 is 'constant: p99 is carried, p99.9 is not' "$(got '.latency | [.p99 != null, .p999]')" '[true,null]'
 is 'constant: the parts are in order' "$(got '.latency.mean >= .service.mean and .service.mean >= .outside.mean
 	and .outside.mean > 0 and .latency.p50 <= .latency.p90 and .latency.p99 <= .latency.max')" true
@@ -213,7 +216,7 @@ strange_down
 # --- a search in which it stands still itself ----------------------------------------------
 # Half of the first step: its p90 is 250 ms and more. The second try has none of that.
 strange_up right
-spawn_c "$build/saker-load" --floor=0 --warm=0 -d 1 -r 200 --max-rate=200 --find-max='p90<200ms' \
+spawn_c "$build/saker-load" --floor=0 --warm=0 -d 1 -r 200 --max-rate=200 --find-max='p90<200ms' -q \
 	--json="$dir/load" "http://$server4:$strange_port/compute?n=2"
 running=$spawned
 sleep 0.3

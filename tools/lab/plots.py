@@ -214,22 +214,23 @@ def _bucket_tics(edges: Sequence[float]) -> List[Tuple[str, float]]:
 
 def heat(title: str, found: Dict) -> str:
     """found: saker-load's "heat". A colour tells how many requests, on a logarithmic scale; no
-    colour: none."""
+    colour: none. A row of a long run is row_s seconds."""
     edges = [max(1.0, float(edge)) for edge in found["bucket_ns"]]
-    rows = {int(s): counts for s, counts in found["rows"]}
+    each = int(found.get("row_s", 1))
+    rows = {int(s) // each: counts for s, counts in found["rows"]}
     right, top = max(rows) + 1, len(edges)
     cells = []
     for i in range(top):
         for s in range(right):
             counts = rows.get(s, ())
             n = counts[i] if i < len(counts) else 0
-            cells.append((s + 0.5, i + 0.5, math.log10(n) if n else None))
+            cells.append(((s + 0.5) * each, i + 0.5, math.log10(n) if n else None))
     palette = ", ".join(f"{i} '{c}'" for i, c in enumerate(gnuplot.HEAT))
     most = max((c for _, _, c in cells if c is not None), default=1) or 1
     commands = [block("h", cells), f"set palette defined ({palette})", "unset colorbox",
-                f"set cbrange [0:{most:g}]", f"set xrange [0:{right}]", f"set yrange [0:{top}]",
-                gnuplot.tics("y", _bucket_tics(edges)), "unset grid", "set ylabel 'latency'",
-                "set xlabel 'second'", "plot $h using 1:2:3 with image"]
+                f"set cbrange [0:{most:g}]", f"set xrange [0:{right * each}]",
+                f"set yrange [0:{top}]", gnuplot.tics("y", _bucket_tics(edges)), "unset grid",
+                "set ylabel 'latency'", "set xlabel 'second'", "plot $h using 1:2:3 with image"]
     return gnuplot.draw("\n".join(commands), title)
 
 
