@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """plots and gnuplot: what a curve is made of, axes, and that text stays text."""
+import re
 import shutil
 import unittest
 import xml.etree.ElementTree as xml
@@ -104,6 +105,16 @@ class Drawn(unittest.TestCase):
                                                                         [3, [0, 5, 0]]]})
         self.assertIn("data:image/png;base64", svg)
         self.assertIn("2 µs", texts(svg))
+
+    def test_heat_map_of_a_long_run(self):
+        rows = [[0, [1, 2, 3]], [256, [2, 0, 0]], [768, [0, 5, 0]]]
+        found = {"bucket_ns": [1000, 2000, 4000], "rows": rows}
+        svg = plots.heat("t", {**found, "row_s": 256})
+        self.assertIn("1000", texts(svg), "the last row ends at 1,024 s")
+        self.assertNotIn("1200", texts(svg))
+        cells = plots.heat("t", {**found, "rows": [[s // 256, n] for s, n in rows]})
+        image = [re.search(r"base64,([^\"']+)", one).group(1) for one in (svg, cells)]
+        self.assertEqual(image[0], image[1], "a row is as long as it says, without gaps")
 
     def test_every_kind_draws(self):
         rows = [{"s": s, "p50": 1e4, "p99": 9e4, "max": 2e5 + s} for s in range(3)]
