@@ -29,7 +29,7 @@ class Run:
 def study(runs, baseline=("subject", "nginx"), bars=(), shown=(P99,), **factors):
     factors = factors or {"subject": ["nginx", "saker"]}
     experiment = types.SimpleNamespace(factors=factors, figures=list(shown), baseline=baseline,
-                                       bars=list(bars), known={"rate": RATE, "p99": P99})
+                                       bars=list(bars), known={f.name: f for f in (RATE, P99, ERRORS)})
     return figures.Study(types.SimpleNamespace(experiment=experiment, runs=runs))
 
 
@@ -135,18 +135,56 @@ class Bars(unittest.TestCase):
 
     def test_value(self):
         self.assertEqual(self.bar("<=", 50), [figures.Bar("saker: p99 <= 50 µs", True,
-                                                          "40 µs; met by 20 %")])
-        self.assertEqual(self.bar("<=", 20)[0].found, "40 µs; missed by 100 %")
+                                                          "40 µs, median of 3 of 3 runs; met by 20 %")])
+        self.assertEqual(self.bar("<=", 20)[0].found,
+                         "40 µs, median of 3 of 3 runs; missed by 100 %")
         self.assertTrue(self.bar(">=", 40)[0].met)
 
     def test_ratio_is_the_median_of_the_pairs(self):
         # 0.4, 0.6, 0.25; the ratio of the medians happens to be the same, of the means not.
         self.assertEqual(self.bar("<=", 0.5, "nginx"), [figures.Bar(
-            "saker: p99 <= 0.5x nginx's", True, "0.40x; met by 20 %")])
+            "saker: p99 <= 0.5x nginx's", True, "0.40x, median of 3 of 3 pairs; met by 20 %")])
         self.assertFalse(self.bar(">=", 0.5, "nginx")[0].met)
 
     def test_missing(self):
         self.assertIsNone(self.bar("<=", 50, values=((1, None), (1, None)))[0].met)
+
+    def test_what_is_counted_is_of_the_worst_run(self):
+        """The median of 0 0 0 0 500 errors is 0."""
+        runs = pairs([(0, 0)] * 4 + [(0, 500)], "errors")
+        one = Bar("errors", "saker", "<=", 0, "requests", None, "subject", {})
+        found = figures.bars(study(runs, bars=[one]))[0]
+        self.assertIs(found.met, False)
+        self.assertEqual(found.found, "500 requests, worst of 5 of 5 runs; missed")
+        one = Bar("errors", "saker", ">=", 1, "requests", None, "subject", {})
+        self.assertIs(figures.bars(study(runs, bars=[one]))[0].met, False)
+
+    def test_an_error_fails_its_run_and_the_bar(self):
+        runs = pairs([(0, 0)] * 4 + [(0, 500)], "errors")
+        runs[-1].state = "failed"
+        one = Bar("errors", "saker", "<=", 0, "requests", None, "subject", {})
+        self.assertIs(figures.bars(study(runs, bars=[one]))[0].met, False)
+
+    def test_one_pair_of_six_meets_no_ratio(self):
+        runs = pairs([(100, 10)] * 6)
+        for run in runs[2:]:
+            run.state = "failed"
+        one = Bar("p99", "saker", "<=", 0.5, "us", "nginx", "subject", {})
+        found = figures.bars(study(runs, bars=[one]))[0]
+        self.assertIsNone(found.met)
+        self.assertEqual(found.found, "not judged: 1 of 6 pairs; 3 are needed")
+
+    def test_pairs_without_the_figure(self):
+        found = self.bar("<=", 1, "nginx", values=[(100, 10)] * 4 + [(100, None)])[0]
+        self.assertEqual((found.met, found.found),
+                         (None, "not judged: 4 of 5 pairs; the others lack the figure"))
+
+    def test_one_run_of_five(self):
+        found = self.bar("<=", 50, values=[(100, 40)] + [(100, None)] * 4)[0]
+        self.assertEqual((found.met, found.found),
+                         (None, "not judged: 1 of 5 runs; fewer than half"))
+        found = self.bar("<=", 50, values=[(100, 40)] * 3 + [(100, None)] * 2)[0]
+        self.assertEqual((found.met, found.found), (True, "40 µs, median of 3 of 5 runs; met by 20 %"))
 
     def test_elsewhere(self):
         self.assertEqual(self.bar("<=", 50, where={"rate": "9"}), [])

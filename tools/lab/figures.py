@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import stats
 
@@ -23,6 +23,8 @@ Factors = Dict[str, str]
 
 TIMES = ("ns", "us", "ms", "s")
 SIZES = ("B", "kB", "KiB", "MB", "MiB")
+# Units of what is counted: one too many is one too many, whichever run it is in.
+COUNTS = ("requests", "answers", "connections", "frames", "packets", "faults", "switches", "0/1")
 
 
 class Study:
@@ -73,7 +75,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Bar:
-    """met is None where a figure is missing."""
+    """met is None where a figure is missing, or too few runs have it."""
     text: str
     met: Optional[bool]
     found: str
@@ -245,44 +247,78 @@ def _figure_named(experiment, name: str):
     return shown or getattr(experiment, "known", {}).get(name)
 
 
-def _bar_value(study, bar, figure, inner: str, facet: Factors) -> Optional[float]:
-    """The median of the runs; of a ratio bar the median of the pairs' ratios."""
-    if not bar.against:
-        runs = [run for run in study.at({**facet, inner: bar.level}) if usable(run)]
-        return cell(runs, figure).median
-    pairs, _, _ = pairs_of(study, bar.level, bar.against, facet)
+class Taken(NamedTuple):
+    """What a bar is held against: n of so many runs (or pairs) have a value; `how` is what is
+    taken of them. why: nothing can be said, and the reason."""
+    value: Optional[float]
+    how: str
+    n: int
+    of: int
+    what: str
+    why: str = ""
+
+    @property
+    def share(self) -> str:
+        return f"{self.n} of {self.of} {self.what}{'' if self.of == 1 else 's'}"
+
+
+def _of_runs(study, bar, figure, factors: Factors) -> Taken:
+    """A median forgives what happens in less than half of the runs, so of what is counted, and of
+    what must be none, the worst run is taken: also one that failed by it."""
+    worst = figure.unit in COUNTS or bar.value == 0
+    runs = study.at(factors)
+    had = [run.figure(figure) for run in runs if usable(run) or (worst and run.state == "failed")]
+    values = [value for value in had if value is not None]
+    if not values:
+        return Taken(None, "", 0, len(runs), "run", "not measured in this session")
+    if 2 * len(values) < len(runs):
+        return Taken(None, "", len(values), len(runs), "run", "fewer than half")
+    if not worst:
+        return Taken(stats.median(values), "median", len(values), len(runs), "run")
+    value = max(values) if bar.op == "<=" else min(values)
+    return Taken(value, "worst", len(values), len(runs), "run")
+
+
+def _of_pairs(study, bar, figure, facet: Factors) -> Taken:
+    pairs, left_out, _ = pairs_of(study, bar.level, bar.against, facet)
     values = [(a.figure(figure), b.figure(figure)) for a, b in pairs]
     ratios = [a / b for a, b in values if a is not None and b]
-    return stats.median(ratios) if ratios and len(ratios) == len(values) else None
+    n, of = len(ratios), len(pairs) + left_out
+    if n == 0:
+        return Taken(None, "", n, of, "pair", "not measured in this session")
+    if n < stats.LEAST:
+        return Taken(None, "", n, of, "pair", f"{stats.LEAST} are needed")
+    if n < len(pairs):
+        return Taken(None, "", n, of, "pair", "the others lack the figure")
+    return Taken(stats.median(ratios), "median", n, of, "pair")
 
 
 def _bar(study, bar, figure, inner: str, facet: Factors) -> Bar:
-    op = getattr(bar, "op", "<=")
     where = name_of(facet, study.experiment) if facet else ""
     where = "" if where == "all runs" else where
     limit = f"{bar.value:g}x {bar.against}'s" if bar.against else f"{bar.value:g} {spell(bar.unit)}"
-    text = f"{bar.level}{', ' + where if where else ''}: {bar.figure} {op} {limit}"
-    value = _bar_value(study, bar, figure, inner, facet)
-    if value is None:
-        return Bar(text, None, "not measured in this session")
-    met = value <= bar.value if op == "<=" else value >= bar.value
-    unit = "x" if bar.against else f" {spell(bar.unit)}"
-    shown = stats.show_ratio(value) if bar.against else show(value)
-    by = abs(value / bar.value - 1) * 100 if bar.value else 0
-    return Bar(text, met, f"{shown}{unit}; {'met' if met else 'missed'} by {by:.0f} %")
+    text = f"{bar.level}{', ' + where if where else ''}: {bar.figure} {bar.op} {limit}"
+    taken = (_of_pairs(study, bar, figure, facet) if bar.against else
+             _of_runs(study, bar, figure, {**facet, inner: bar.level}))
+    if taken.value is None:
+        return Bar(text, None, f"not judged: {taken.share}; {taken.why}" if taken.n else taken.why)
+    met = taken.value <= bar.value if bar.op == "<=" else taken.value >= bar.value
+    shown = (stats.show_ratio(taken.value) + "x" if bar.against else
+             f"{show(taken.value)} {spell(bar.unit)}")
+    by = f" by {abs(taken.value / bar.value - 1) * 100:.0f} %" if bar.value else ""
+    return Bar(text, met, f"{shown}, {taken.how} of {taken.share}; "
+                          f"{'met' if met else 'missed'}{by}")
 
 
 def bars(study) -> List[Bar]:
     """Each bar in every facet that it names, so that one that is missed somewhere is seen."""
     experiment, found = study.experiment, []
     for bar in experiment.bars:
-        inner = getattr(bar, "factor", None) or compared(experiment)
         figure = _figure_named(experiment, bar.figure)
-        where = getattr(bar, "where", {})
         for facet in facets(study):
-            if figure is None or any(facet.get(n) != level for n, level in where.items()):
+            if figure is None or any(facet.get(n) != level for n, level in bar.where.items()):
                 continue
-            runs = study.at({**facet, inner: bar.level})
+            runs = study.at({**facet, bar.factor: bar.level})
             if runs and not all(run.state == "skipped" for run in runs):
-                found.append(_bar(study, bar, figure, inner, facet))
+                found.append(_bar(study, bar, figure, bar.factor, facet))
     return found

@@ -243,7 +243,10 @@ def _bars(study) -> Safe:
         word = {True: "met", False: "missed", None: "open"}[bar.met]
         lines.append((bar.text, tag("span", word, class_=word), bar.found))
     return section("bars", "Bars", page.table(["bar", "", "found"], page.rows(lines)), paragraph(
-        "A bar on a ratio takes the median of the pairs' ratios; any other the median of the runs.",
+        "A bar on a ratio takes the median of the pairs' ratios, of "
+        f"{stats.LEAST} pairs at least. One on what is counted (errors, wrong answers, faults), "
+        "and one of 0, takes the worst run, be it one that failed; any other the median of the "
+        "runs.",
         class_="note"))
 
 
