@@ -78,8 +78,8 @@ class Verdicts(unittest.TestCase):
         runs = pairs([(100, 50), (200, 100), (400, 200)])
         runs.reverse()
         v = figures.verdicts(study(runs))[0].verdict
-        self.assertAlmostEqual(v.low, 0.5)
-        self.assertAlmostEqual(v.high, 0.5)
+        self.assertAlmostEqual(v.ratio, 0.5)
+        self.assertTrue(0.499 < v.low and v.high < 0.501)
 
     def test_left_out_is_said(self):
         runs = pairs([(100, 31), (101, 30), (99, 33), (98, 32), (97, 30)])
@@ -116,6 +116,30 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(figures.verdicts(study(pairs([(0, 0)] * 3, "errors"), shown=[ERRORS])), [])
         one = figures.verdicts(study(pairs([(0, 1)] * 3, "errors"), shown=[ERRORS]))[0].verdict
         self.assertEqual(one.word, "invalid")
+
+    def test_no_verdict_on_what_one_side_never_has(self):
+        """nginx has no bypass; that is no fault of the runs."""
+        lacking = study(pairs([(None, 1), (None, 2), (None, 1)]))
+        self.assertEqual(figures.verdicts(lacking), [])
+        self.assertEqual(figures.never_had(lacking), ["p99: nginx"])
+        some = study(pairs([(3, 1), (None, 2), (None, 1)]))
+        self.assertEqual(figures.verdicts(some)[0].verdict.word, "invalid")
+        self.assertEqual(figures.never_had(some), [])
+
+    def test_runs_that_failed_are_no_lack(self):
+        runs = pairs([(1, 1)] * 3)
+        for run in runs[::2]:
+            run.state = "failed"
+        self.assertIn("0 pairs, 3 left out: failed",
+                      figures.verdicts(study(runs))[0].verdict.sentence)
+        self.assertEqual(figures.never_had(study(runs)), [])
+
+    def test_the_responders_clocks_are_coarser(self):
+        stage = Figure("p99", "stages:total.p99_ns", "us", "lower", "")
+        v = figures.verdicts(study(pairs([(100, 99)] * 3), shown=[stage]))[0].verdict
+        self.assertEqual(v.word, "no difference shown")
+        v = figures.verdicts(study(pairs([(100, 99)] * 3)))[0].verdict
+        self.assertEqual(v.word, "faster")
 
     def test_skipped_is_not_judged(self):
         runs = pairs([(1, 1)] * 3)
@@ -184,7 +208,8 @@ class Bars(unittest.TestCase):
         self.assertEqual((found.met, found.found),
                          (None, "not judged: 1 of 5 runs; fewer than half"))
         found = self.bar("<=", 50, values=[(100, 40)] * 3 + [(100, None)] * 2)[0]
-        self.assertEqual((found.met, found.found), (True, "40 µs, median of 3 of 5 runs; met by 20 %"))
+        self.assertEqual((found.met, found.found),
+                         (True, "40 µs, median of 3 of 5 runs; met by 20 %"))
 
     def test_elsewhere(self):
         self.assertEqual(self.bar("<=", 50, where={"rate": "9"}), [])

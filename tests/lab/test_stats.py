@@ -132,6 +132,18 @@ class Paired(unittest.TestCase):
         self.assertEqual(v.word, "faster")
         self.assertIn("interval 0.995 to 0.996,", v.sentence)
 
+    def test_equal_runs_are_known_to_the_recording_step(self):
+        v = stats.compare([(50, 100)] * 6, "lower", self.names)
+        self.assertEqual(v.sentence, "saker-native: p99 0.50x nginx's (95 % interval 0.50 to 0.50, "
+                                     "6 pairs, t on log ratios, no narrower than the recording "
+                                     "step of 0.1 %): faster")
+        self.assertAlmostEqual(v.high / v.ratio, 1.001)
+        self.assertAlmostEqual(v.ratio / v.low, 1.001)
+        self.assertEqual(stats.compare([(1000.9, 1000)] * 6, "lower").word, stats.SAME)
+        self.assertEqual(stats.compare([(1001.1, 1000)] * 6, "lower").word, "slower")
+        self.assertEqual(stats.compare_unpaired([100] * 3, [100.05] * 3, "lower").word, stats.SAME)
+        self.assertNotIn("step", stats.compare(draws(1, 5, 0.3), "lower", self.names).sentence)
+
     def test_coverage(self):
         """Of 2,000 intervals 94 to 96 % hold the true ratio (+-1 % is two standard errors)."""
         held = 0

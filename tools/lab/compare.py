@@ -72,13 +72,15 @@ def judged(a: Side, b: Side) -> List[Both]:
         for factors in common(a, b):
             runs = [side.usable(factors) for side in (a, b)]
             values = [[run.figure(figure) for run in of] for of in runs]
-            if all(value == 0 for of in values for value in of):
+            nothing = all(value == 0 for of in values for value in of)
+            if nothing or any(map(figures.lacking, values)):
                 continue
             better, worse = figures.words_for(figure)
             names = stats.Names(f"{figures.name_of(factors, a.study.experiment)}, {b.name}",
                                 figure.name, a.name, better, worse)
             found.append(Both(figure, factors, tuple(figures.cell(of, figure) for of in runs),
-                              stats.compare_unpaired(values[1], values[0], figure.better, names)))
+                              stats.compare_unpaired(values[1], values[0], figure.better, names,
+                                                     figures.step_of(figure))))
     return found
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import stats
 
@@ -25,6 +25,8 @@ TIMES = ("ns", "us", "ms", "s")
 SIZES = ("B", "kB", "KiB", "MB", "MiB")
 # Units of what is counted: one too many is one too many, whichever run it is in.
 COUNTS = ("requests", "answers", "connections", "frames", "packets", "faults", "switches", "0/1")
+
+STAGE_STEP = 1 / 64     # the responder's own histograms: 64 buckets an octave
 
 
 class Study:
@@ -182,6 +184,11 @@ def words_for(figure) -> Tuple[str, str]:
     return ("smaller", "larger") if figure.unit in SIZES else ("less", "more")
 
 
+def step_of(figure) -> float:
+    """What two values must differ by to be told apart, as a share."""
+    return STAGE_STEP if figure.path.startswith("stages:") else stats.STEP
+
+
 def pairs_of(study, level: str, against: str, facet: Factors):
     """The pairs of usable runs, how many were left out, and why."""
     inner = compared(study.experiment)
@@ -209,28 +216,50 @@ def judge(study, figure, level: str, facet: Factors) -> stats.Verdict:
     better, worse = words_for(figure)
     names = stats.Names(f"{level}, {where}" if where and where != "all runs" else level,
                         figure.name, against, better, worse)
-    return stats.compare(values, figure.better, names, left_out, why)
+    return stats.compare(values, figure.better, names, left_out, why, step_of(figure))
+
+
+def seen(study, figure, factors: Factors) -> List[Optional[float]]:
+    return [run.figure(figure) for run in study.at(factors) if usable(run)]
+
+
+def lacking(values: Sequence[Optional[float]]) -> bool:
+    """There are runs, and none of them has it."""
+    return bool(values) and all(value is None for value in values)
+
+
+def _candidates(study) -> Iterator[Tuple]:
+    """(figure, level, facet, its values, the baseline's), without what was skipped."""
+    experiment = study.experiment
+    if not experiment.baseline:
+        return
+    inner, against = experiment.baseline
+    for figure, facet in itertools.product(experiment.figures, facets(study)):
+        base = seen(study, figure, {**facet, inner: against})
+        for level in experiment.factors[inner]:
+            runs = study.at({**facet, inner: level})
+            if level != against and runs and not all(run.state == "skipped" for run in runs):
+                yield figure, level, facet, seen(study, figure, {**facet, inner: level}), base
 
 
 def verdicts(study) -> List[Judged]:
-    """Figure by figure; what was nothing but zero on both sides (no error, say) has no ratio and
-    gets no verdict."""
-    experiment, judged = study.experiment, []
-    if not experiment.baseline:
-        return []
-    inner, against = experiment.baseline
-    for figure, facet in itertools.product(experiment.figures, facets(study)):
-        for level in experiment.factors[inner]:
-            here = {**facet, inner: level}
-            runs = study.at(here)
-            if level == against or not runs or all(run.state == "skipped" for run in runs):
-                continue
-            seen = [run.figure(figure) for factors in (here, {**facet, inner: against})
-                    for run in study.at(factors) if usable(run)]
-            if seen and all(value == 0 for value in seen):
-                continue
-            judged.append(Judged(figure, level, facet, judge(study, figure, level, facet)))
-    return judged
+    """Figure by figure. What was nothing but zero on both sides (no error, say) has no ratio, and
+    what one side never has cannot be compared: neither gets a verdict."""
+    return [Judged(figure, level, facet, judge(study, figure, level, facet))
+            for figure, level, facet, here, base in _candidates(study)
+            if not lacking(here) and not lacking(base)
+            and not (here + base and all(value == 0 for value in here + base))]
+
+
+def never_had(study) -> List[str]:
+    """`bypass: nginx; p999: saker, rate=200`: what gets no verdict for that."""
+    experiment, who = study.experiment, {}
+    for figure, level, facet, here, base in _candidates(study):
+        for name, values in ((level, here), (experiment.baseline[1], base)):
+            place = name_of({experiment.baseline[0]: name, **facet}, experiment)
+            if lacking(values) and place not in who.setdefault(figure.name, []):
+                who[figure.name].append(place)
+    return [f"{figure}: {'; '.join(places)}" for figure, places in who.items() if places]
 
 
 def main_figure(experiment):

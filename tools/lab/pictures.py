@@ -99,8 +99,7 @@ def ratio_plots(study, judged, colors: Colors) -> List[Picture]:
     for figure in study.experiment.figures:
         here = [j for j in judged if j.figure is figure]
         # Where all is the same, as the rate of an open loop, there is nothing to see.
-        if not any(j.verdict.ratio is not None and j.verdict.low != 1 != j.verdict.high
-                   for j in here):
+        if all(j.verdict.ratio in (None, 1) for j in here):
             continue
         lines = [(figures.name_of({**{colors.inner: j.level}, **j.facet}, study.experiment),
                   colors.levels.get(j.level, "s1"), j.verdict) for j in here]

@@ -69,8 +69,19 @@ def _verdicts(study, judged: Sequence[figures.Judged]) -> Safe:
             "No verdict: the experiment names no baseline. The table has medians and ranges."))
     if not judged:
         return section("verdicts", "Verdicts", paragraph(
-            "No verdict: no run of the baseline and another level came to an end."))
-    return section("verdicts", "Verdicts", *verdict_groups(study, judged))
+            "No verdict: no run of the baseline and another level came to an end, or none has the "
+            "figures."))
+    return section("verdicts", "Verdicts", *verdict_groups(study, judged), _never_had(study))
+
+
+def _never_had(study) -> Safe:
+    """Not invalid: there is nothing to compare. A percentile is not had where the sample is too
+    small for it."""
+    found = figures.never_had(study)
+    if not found:
+        return Safe("")
+    return details("Without a verdict, since no run of these has the figure",
+                   page.listing(found))
 
 
 def verdict_groups(study, judged: Sequence[figures.Judged]) -> List[Safe]:

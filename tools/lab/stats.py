@@ -8,6 +8,8 @@ Model   latencies multiply, so everything is done on logarithms: the estimate is
         time, so their ratios vary less than the runs do. Runs that share nothing are compared
         by Welch's t on the logarithms. Beside the paired interval stands the exact sign-flip
         (permutation) p value, which assumes no normal distribution.
+        A value is known to its recording step only, so no interval is narrower than one step
+        to each side, however equal the runs are.
 Owner   the caller decides what is a pair, and says how many it left out, and why
 Limits  3 pairs at least; sign flips up to FLIP_PAIRS pairs (2^n sums)
 Units   any, the same on both sides; a ratio is level over baseline
@@ -23,6 +25,7 @@ from typing import Optional, Sequence, Tuple
 LEAST = 3           # below, an interval by t says next to nothing: t(0.975, 1) = 12.7
 FLIP_PAIRS = 16     # 65,536 sums, a few tens of milliseconds
 CONFIDENCE = 0.95
+STEP = 0.001        # saker-load's histograms: a bucket is as wide as 0.1 % of its value
 
 PAIRED = "t on log ratios"
 WELCH = "Welch's t on logs"
@@ -192,8 +195,17 @@ def _left_out(left_out: int, why: str) -> str:
     return f", {left_out} left out: {why}" if left_out else ""
 
 
+def _floor(reach: float, step: float) -> Tuple[float, str]:
+    """The interval's reach on logarithms, and what the sample is to say of it."""
+    least = math.log1p(step)
+    if reach >= least:
+        return reach, ""
+    return least, f", no narrower than the recording step of {step * 100:.2g} %"
+
+
 def compare(pairs: Sequence[Tuple[Optional[float], Optional[float]]], better: str,
-            names: Names = Names(), left_out: int = 0, why: str = "dirty") -> Verdict:
+            names: Names = Names(), left_out: int = 0, why: str = "dirty",
+            step: float = STEP) -> Verdict:
     """Each pair is (level, baseline) of one repetition; None: the figure is missing, which is
     not the same as leaving the pair out. left_out: how many pairs were, for the reason why."""
     n = len(pairs)
@@ -205,16 +217,16 @@ def compare(pairs: Sequence[Tuple[Optional[float], Optional[float]]], better: st
         return invalid(bad, n, PAIRED, names)
     logs = [math.log(a / b) for a, b in pairs]
     middle = mean(logs)
-    reach = t_quantile(n - 1) * math.sqrt(variance(logs) / n)
+    reach, floored = _floor(t_quantile(n - 1) * math.sqrt(variance(logs) / n), step)
     ratio, low, high = (math.exp(v) for v in (middle, middle - reach, middle + reach))
     word = _word(low, high, better)
-    sample = f"{n} pairs{_left_out(left_out, why)}, {PAIRED}"
+    sample = f"{n} pairs{_left_out(left_out, why)}, {PAIRED}{floored}"
     return Verdict(ratio, low, high, n, PAIRED, word, _said(names, word, ratio, low, high, sample),
                    sign_flip_p(logs))
 
 
 def compare_unpaired(level: Sequence[Optional[float]], baseline: Sequence[Optional[float]],
-                     better: str, names: Names = Names()) -> Verdict:
+                     better: str, names: Names = Names(), step: float = STEP) -> Verdict:
     """Two sets of runs that share nothing but their factors. n is that of the smaller set."""
     n = min(len(level), len(baseline))
     sample = f"{len(level)} and {len(baseline)} runs"
@@ -229,8 +241,8 @@ def compare_unpaired(level: Sequence[Optional[float]], baseline: Sequence[Option
     degrees = sum(len(side) for side in sides) - 2.0
     if sum(shares) > 0:  # Welch and Satterthwaite
         degrees = sum(shares) ** 2 / sum(s * s / (len(side) - 1) for s, side in zip(shares, sides))
-    reach = t_quantile(degrees) * math.sqrt(sum(shares))
+    reach, floored = _floor(t_quantile(degrees) * math.sqrt(sum(shares)), step)
     ratio, low, high = (math.exp(v) for v in (middle, middle - reach, middle + reach))
     word = _word(low, high, better)
-    return Verdict(ratio, low, high, n, WELCH, word,
-                   _said(names, word, ratio, low, high, f"{sample}, unpaired, {WELCH}"))
+    sample += f", unpaired, {WELCH}{floored}"
+    return Verdict(ratio, low, high, n, WELCH, word, _said(names, word, ratio, low, high, sample))
