@@ -50,6 +50,44 @@ class Compare(unittest.TestCase):
         self.assertIn("kernel6.12.0-fixture6.99", text)
         self.assertNotIn("governorperformance", text)
 
+    def change(self, *pairs):
+        """Of B's experiment."""
+        path = self.b / "experiment.lab"
+        text = path.read_text()
+        for old, new in pairs:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        path.write_text(text)
+
+    def test_another_experiment_is_said_on_top(self):
+        self.change(("measure true", "measure  true --rounds=1000000"),
+                    ("Starts, made up", "Another title"), ("repeat", "seed 5\nrepeat"))
+        text = "".join(self.page().text)
+        self.assertIn("What was measured is not the same: 2 lines of experiment.lab differ.", text)
+        self.assertIn("beforemeasure true", text)
+        self.assertIn("aftermeasure true --rounds=1000000", text)
+        self.assertTrue(text.index("not the same") < text.index("Verdicts"))
+        self.assertNotIn("seed 5", text)
+
+    def test_same_experiment(self):
+        self.change(("measure true", "measure    true"), ("Which one", "Which of them"))
+        self.assertNotIn("not the same", "".join(self.page().text))
+
+    def test_quick_is_said(self):
+        plan = self.b / "plan.json"
+        plan.write_text(plan.read_text().replace('"seed"', '"quick": true, "seed"'))
+        self.assertIn("after--quick", "".join(self.page().text))
+
+    def test_no_figure_in_common(self):
+        self.change(("figure first figures.first_ms ms", "figure first figures.second_ms ms"))
+        with self.assertRaisesRegex(Trouble, "no figure in common; compare sessions of the same"):
+            self.page()
+
+    def test_receive_steering(self):
+        for run in self.b.glob("runs/*/run.json"):
+            run.write_text(run.read_text().replace('"state"', '"rps": true, "state"'))
+        self.assertIn("receives at the client's CPU (rps)not knownyes", "".join(self.page().text))
+
     def test_unusable_runs_do_not_count(self):
         run = self.b / "runs" / "0001" / "run.json"
         run.write_text(run.read_text().replace('"done"', '"dirty"'))

@@ -4,10 +4,11 @@
 Place   on top of figures, pictures and page, beside report; `saker-lab compare A/ B/`
 Model   Runs with equal levels of all factors are set side by side: B over A, by Welch's t on
         logarithms. Nothing was shared between the sessions but what is equal in their facts, so
-        the page says UNPAIRED, and which facts differ.
+        the page says UNPAIRED, and which facts differ. A line of experiment.lab that changes
+        what is measured is said on top: the ratios may come from it.
 Owner   both sessions stay as they are
 Limits  PLOTS combinations have a plot by percentile
-Errors  Trouble: no combination in common
+Errors  Trouble: no combination, or no figure, in common
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple
 
 import figures
+import grammar
 import page
 import pictures
 import plots
@@ -25,6 +27,9 @@ from page import paragraph, section, tag
 from trouble import Trouble
 
 PLOTS = 12
+# Lines that change what is read and how often, not what is measured.
+HARMLESS = ("title", "question", "read", "need", "repeat", "seed", "limit", "figure", "figures",
+            "baseline", "published", "bar")
 
 
 class Side(NamedTuple):
@@ -88,8 +93,35 @@ def differing(a: Side, b: Side) -> List[Tuple[str, str, str]]:
     """(fact, A's, B's)"""
     facts = [dict(report.flat(side.study.session.facts)) for side in (a, b)]
     names = list(facts[0]) + [name for name in facts[1] if name not in facts[0]]
-    return [(name, facts[0].get(name, "-"), facts[1].get(name, "-")) for name in names
-            if facts[0].get(name) != facts[1].get(name)]
+    found = [(name, facts[0].get(name, "-"), facts[1].get(name, "-")) for name in names
+             if facts[0].get(name) != facts[1].get(name)]
+    steered = (ways(a), ways(b))
+    return found + ([("receives at the client's CPU (rps)", *steered)]
+                    if steered[0] != steered[1] else [])
+
+
+def lines_of(side: Side) -> List[str]:
+    """Of experiment.lab, as --quick made it; blanks do not tell lines apart. A factor's levels
+    stand one by one, since what only one side ran is not compared anyway."""
+    own = side.study.experiment
+    statements = grammar.Parser(own).statements(own.path.read_text(encoding="utf-8"), own.quick)
+    return [" ".join([one.key, *one.value.split()]) for one in statements
+            if one.key not in (*HARMLESS, "factor", "without")]
+
+
+def unlike(a: Side, b: Side) -> List[Tuple[str, str]]:
+    """(whose, line) of each line that only one of them has, and --quick."""
+    there = [lines_of(side) for side in (a, b)]
+    found = [(side.name, line) for side, own, other in ((a, *there), (b, *reversed(there)))
+             for line in own if line not in other]
+    quick = [side.name for side in (a, b) if side.study.session.plan.get("quick")]
+    return found + ([(quick[0], "--quick")] if len(quick) == 1 else [])
+
+
+def ways(side: Side) -> str:
+    """How the client's kernel received, by run.json: it moves every latency of a veth."""
+    said = {(run.json("run") or {}).get("rps") for run in side.study.runs}
+    return ", ".join(sorted(report.spoken(one) for one in said)) or "-"
 
 
 # --- the page --------------------------------------------------------------------------
@@ -175,13 +207,34 @@ def _alone(a: Side, b: Side) -> page.Safe:
                                                                 page.rows(lines)))
 
 
-def render(a: Side, b: Side) -> str:
+def _not_the_same(a: Side, b: Side) -> page.Safe:
+    found = unlike(a, b)
+    if not found:
+        return page.Safe("")
+    said = (f"What was measured is not the same: {len(found)} lines of experiment.lab differ. "
+            "The ratios below may be theirs." if len(found) > 1 else
+            "What was measured is not the same: a line of experiment.lab differs. The ratios below "
+            "may be its.")
+    return page.join([paragraph(said, class_="warning"),
+                      page.table(["only in", "line"], page.rows(
+                          (name, tag("code", line)) for name, line in found), class_="unlike")])
+
+
+def refuse_strangers(a: Side, b: Side) -> None:
+    cure = "compare sessions of the same experiment"
+    if not shared_figures(a, b):
+        raise Trouble(f"{a.name} and {b.name}: they have no figure in common; {cure}")
     if not common(a, b):
         raise Trouble(f"{a.name} and {b.name}: no combination of levels has usable runs in both; "
-                      "compare sessions of the same experiment")
+                      f"{cure}")
+
+
+def render(a: Side, b: Side) -> str:
+    refuse_strangers(a, b)
     found = judged(a, b)
     title = f"{b.name} against {a.name}"
     head = tag("header", tag("h1", title), paragraph(tag("span", "UNPAIRED", class_="unpaired")),
+               _not_the_same(a, b),
                paragraph("The sessions ran at different times: whatever changed between them, "
                          "temperature and neighbours among it, is in the ratios. Where it matters, "
                          "run both in one session, which compares pairs."),

@@ -308,10 +308,10 @@ def flat(value, name: str = "") -> Iterable:
     elif isinstance(value, list) and not any(isinstance(one, (dict, list)) for one in value):
         yield name, " ".join(map(str, value)) or "none"
     else:
-        yield name, _spoken(value)
+        yield name, spoken(value)
 
 
-def _spoken(value) -> str:
+def spoken(value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "not known" if value is None else str(value) or "none"
