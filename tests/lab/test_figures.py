@@ -25,11 +25,15 @@ class Run:
     def figure(self, figure):
         return self.values.get(figure.name)
 
+    def json(self, name):
+        return {"mode": self.values["mode"]} if "mode" in self.values else None
+
 
 def study(runs, baseline=("subject", "nginx"), bars=(), shown=(P99,), **factors):
     factors = factors or {"subject": ["nginx", "saker"]}
     experiment = types.SimpleNamespace(factors=factors, figures=list(shown), baseline=baseline,
-                                       bars=list(bars), known={f.name: f for f in (RATE, P99, ERRORS)})
+                                       bars=list(bars),
+                                       known={f.name: f for f in (RATE, P99, ERRORS)})
     return figures.Study(types.SimpleNamespace(experiment=experiment, runs=runs))
 
 
@@ -158,8 +162,8 @@ class Bars(unittest.TestCase):
         return figures.bars(study(pairs(values), bars=[one]))
 
     def test_value(self):
-        self.assertEqual(self.bar("<=", 50), [figures.Bar("saker: p99 <= 50 µs", True,
-                                                          "40 µs, median of 3 of 3 runs; met by 20 %")])
+        self.assertEqual(self.bar("<=", 50), [figures.Bar(
+            "saker: p99 <= 50 µs", True, "40 µs, median of 3 of 3 runs; met by 20 %")])
         self.assertEqual(self.bar("<=", 20)[0].found,
                          "40 µs, median of 3 of 3 runs; missed by 100 %")
         self.assertTrue(self.bar(">=", 40)[0].met)
@@ -213,6 +217,30 @@ class Bars(unittest.TestCase):
 
     def test_elsewhere(self):
         self.assertEqual(self.bar("<=", 50, where={"rate": "9"}), [])
+
+
+class Clock(unittest.TestCase):
+    def said(self, *modes):
+        runs = [Run(i, 1, {"subject": "a", "shape": f"s{i}"}, {"mode": mode} if mode else {})
+                for i, mode in enumerate(modes)]
+        return figures.clock_said(study(runs, ("subject", "a"), subject=["a"],
+                                        shape=[f"s{i}" for i in range(len(modes))]))
+
+    def test_open(self):
+        self.assertIn("from when the send was due", self.said("constant", "poisson"))
+        self.assertNotIn("closed", self.said("constant", "burst"))
+
+    def test_closed(self):
+        self.assertTrue(self.said("closed").startswith("In a closed loop latency counts from the "
+                                                       "send itself"))
+
+    def test_both(self):
+        said = self.said("constant", "closed", "closed")
+        self.assertIn("from when the send was due", said)
+        self.assertIn("In a closed loop (shape=s1; shape=s2) latency counts", said)
+
+    def test_no_load(self):
+        self.assertEqual(self.said(None), "")
 
 
 class Words(unittest.TestCase):

@@ -110,6 +110,23 @@ class Page(unittest.TestCase):
                  "p999: saker-socket, rate=200; nginx, rate=200;")
         self.assertFalse("runs do not have it" in self.text)
 
+    def test_from_when_latency_counts(self):
+        self.has("Latency counts from when the send was due")
+        self.assertFalse("coordinated omission" in self.text)
+
+    def test_closed_loops_are_named(self):
+        with tempfile.TemporaryDirectory() as top:
+            folder = shutil.copytree(self.folder, Path(top) / "s")
+            for run in store.Session(folder).runs:
+                load = run.folder / "load.json"
+                if run.factors["rate"] == "1000" and load.exists():
+                    load.write_text(load.read_text().replace('"mode": "constant"',
+                                                             '"mode": "closed"'))
+            text = "".join(Reader(report.render(store.Session(folder))).text)
+        self.assertTrue("In a closed loop (rate=1000) latency counts from the send itself" in text)
+        self.assertTrue("rate=1000, closed loop" in text)
+        self.assertFalse("rate=200, closed loop" in text)
+
     def test_order(self):
         titles = re.findall(r"<h2>(.*?)</h2>", self.source)
         self.assertEqual(titles, ["Verdicts", "Figures", "Plots", "Over time, run by run",

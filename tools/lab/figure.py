@@ -38,8 +38,8 @@ def _latency(name: str, text: str) -> Figure:
 
 
 BUILT_IN: Dict[str, Figure] = {f.name: f for f in (
-    _latency("mean", "mean latency, from the intended send time"),
-    _latency("p50", "median latency, from the intended send time"),
+    _latency("mean", "mean latency, from when the send was due; closed loop: from the send"),
+    _latency("p50", "median latency, from when the send was due; closed loop: from the send"),
     _latency("p90", "90 % of the answers came within"),
     _latency("p95", "95 % of the answers came within"),
     _latency("p99", "99 % of the answers came within"),

@@ -133,6 +133,31 @@ def facets(study) -> List[Factors]:
     return found
 
 
+def modes(study, facet: Factors) -> set:
+    """How the load of these runs asked: constant, poisson, burst, closed; empty without a load."""
+    found = {(run.json("load") or {}).get("mode") for factors in combinations(study)
+             if facet_of(study.experiment, factors) == facet for run in study.at(factors)}
+    return found - {None}
+
+
+def clock_said(study) -> str:
+    """From when latency counts: it is not the same in an open and in a closed loop."""
+    by_facet = [(facet, modes(study, facet)) for facet in facets(study)]
+    closed = [facet for facet, found in by_facet if "closed" in found]
+    opened = [facet for facet, found in by_facet if found - {"closed"}]
+    due = ("Latency counts from when the send was due, so a request that waits behind a stalled "
+           "server counts with its wait.")
+    real = ("latency counts from the send itself: a stalled server is asked less, the requests "
+            "that it kept from being sent are in no percentile (coordinated omission). Read the "
+            "rate and p50 there; the tail flatters.")
+    if not closed:
+        return due if opened else ""
+    if not opened:
+        return "In a closed loop " + real
+    names = "; ".join(name_of(facet, study.experiment) for facet in closed)
+    return f"{due} In a closed loop ({names}) {real}"
+
+
 # --- the table ---------------------------------------------------------------------
 
 

@@ -135,7 +135,8 @@ def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> 
         title = pictures.title_of(facet, experiment)
         if title:
             wide = 1 + len(levels) + bool(experiment.published)
-            lines.append(tag("tr", tag("th", title, colspan=wide, scope="rowgroup"),
+            loop = ", closed loop" if figures.modes(study, facet) == {"closed"} else ""
+            lines.append(tag("tr", tag("th", title + loop, colspan=wide, scope="rowgroup"),
                              class_="facet"))
         for figure in experiment.figures:
             made = []
@@ -155,10 +156,11 @@ def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> 
     if experiment.published:
         heads.append(tag("span", "published elsewhere", class_="published"))
     return section("table", "Figures", page.table(heads, *bodies, class_="figures"),
-                   _table_note(experiment))
+                   _table_note(study))
 
 
-def _table_note(experiment) -> Safe:
+def _table_note(study) -> Safe:
+    experiment = study.experiment
     said = ["The median of the repetitions, beneath it the lowest and the highest."]
     if experiment.baseline:
         said.append(f"Then the ratio to {experiment.baseline[1]} with its 95 % interval, from "
@@ -166,7 +168,9 @@ def _table_note(experiment) -> Safe:
     if experiment.published:
         said.append("Published figures were measured by others on other machines: no ratio is made "
                     "from them.")
-    return paragraph(" ".join(said), class_="note")
+    clock = figures.clock_said(study)
+    return page.join([paragraph(" ".join(said), class_="note"),
+                      paragraph(clock, class_="note clock") if clock else ""])
 
 
 # --- plots -----------------------------------------------------------------------------
