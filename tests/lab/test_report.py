@@ -200,7 +200,7 @@ class Parts(unittest.TestCase):
         self.assertEqual(page.tag("i", class_='a"b', title=None), '<i class="a&quot;b"></i>')
 
     def test_numbers(self):
-        self.assertEqual(report._numbers([7, 1, 2, 3, 9]), "1-3, 7, 9")
+        self.assertEqual(report.numbers([7, 1, 2, 3, 9]), "1-3, 7, 9")
 
     def test_flat(self):
         facts = {"a": {"b": 0, "c": [1, 2]}, "d": None, "e": False, "f": ""}

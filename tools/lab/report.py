@@ -14,7 +14,7 @@ import datetime
 import os
 import shlex
 from pathlib import Path
-from typing import Dict, Iterable, List, Sequence
+from typing import Dict, Iterable, List, Sequence, Tuple
 
 import figures
 import page
@@ -51,7 +51,7 @@ def _class(verdict: stats.Verdict) -> str:
     return {stats.SAME: "same"}.get(verdict.word, verdict.word)
 
 
-def _tally(judged: Sequence[figures.Judged]) -> str:
+def tally(judged: Sequence[figures.Judged]) -> str:
     words = [one.verdict.word for one in judged]
     better, worse = words.count(stats.FASTER), words.count(stats.SLOWER)
     valid = len(words) - words.count(stats.INVALID)
@@ -90,7 +90,7 @@ def verdict_groups(study, judged: Sequence[figures.Judged]) -> List[Safe]:
     first = [one for one in judged if one.figure is main]
     if len(judged) <= OPEN_VERDICTS or not first:
         first = list(judged)
-    parts = [paragraph(_tally(judged)), verdict_items(first)]
+    parts = [paragraph(tally(judged)), verdict_items(first)]
     for figure in study.experiment.figures:
         rest = [one for one in judged if one.figure is figure and one not in first]
         if rest:
@@ -123,6 +123,11 @@ def _published(experiment, name: str) -> Safe:
     return tag("td", *(found or ["-"]), class_="published")
 
 
+def facet_title(study, facet: figures.Factors) -> str:
+    title = pictures.title_of(facet, study.experiment)
+    return title + ", closed loop" if title and figures.modes(study, facet) == {"closed"} else title
+
+
 def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> Safe:
     experiment = study.experiment
     levels = list(colors.levels) or ["all runs"]
@@ -132,11 +137,10 @@ def _table(study, judged: Sequence[figures.Judged], colors: pictures.Colors) -> 
     bodies = []
     for facet in figures.facets(study):
         lines: List[Safe] = []
-        title = pictures.title_of(facet, experiment)
+        title = facet_title(study, facet)
         if title:
             wide = 1 + len(levels) + bool(experiment.published)
-            loop = ", closed loop" if figures.modes(study, facet) == {"closed"} else ""
-            lines.append(tag("tr", tag("th", title + loop, colspan=wide, scope="rowgroup"),
+            lines.append(tag("tr", tag("th", title, colspan=wide, scope="rowgroup"),
                              class_="facet"))
         for figure in experiment.figures:
             made = []
@@ -230,8 +234,8 @@ def _how_to_read(study) -> Safe:
     parts = [paragraph(experiment.read)] if experiment.read else []
     if experiment.baseline:
         parts.append(paragraph(
-            "Runs of the same repetition and the same levels are a pair. The ratio is the geometric "
-            "mean of the pairs' ratios, its interval Student's t on their logarithms. Faster or "
+            "Runs of the same repetition and the same levels are a pair. The ratio is the "
+            "geometric mean of the pairs' ratios, its interval Student's t on their logarithms. Faster or "
             "slower is said when the interval leaves out 1. No difference shown is not the same "
             "as no difference: more repetitions narrow the interval. The sign-flip p value beside "
             "it assumes no normal distribution; with few pairs it cannot be small."))
@@ -265,16 +269,20 @@ def _bars(study) -> Safe:
         class_="note"))
 
 
+def reasons(study, state: str) -> List[Tuple[str, str, str]]:
+    """(what, why, which runs) of all runs in this state."""
+    found: Dict = {}
+    for run in study.runs:
+        if run.state == state:
+            key = (figures.name_of(run.factors, study.experiment), "; ".join(run.why))
+            found.setdefault(key, []).append(run.number)
+    return [(name, why or "no reason given", numbers(of)) for (name, why), of in found.items()]
+
+
 def _not_counted(study) -> Safe:
     parts = []
-    skipped: Dict = {}
-    for run in study.runs:
-        if run.state == "skipped":
-            key = (figures.name_of(run.factors, study.experiment), "; ".join(run.why))
-            skipped.setdefault(key, []).append(run.number)
-    if skipped:
-        lines = [(name, why or "no reason given", _numbers(found))
-                 for (name, why), found in skipped.items()]
+    lines = reasons(study, "skipped")
+    if lines:
         parts.append(section("skipped", "Skipped", page.table(["what", "why", "runs"],
                                                               page.rows(lines))))
     bad = [run for run in study.runs if run.state in ("dirty", "failed")]
@@ -293,7 +301,7 @@ def _not_counted(study) -> Safe:
     return page.join(parts)
 
 
-def _numbers(found: Sequence[int]) -> str:
+def numbers(found: Sequence[int]) -> str:
     """1-3, 7"""
     spans: List[List[int]] = []
     for n in sorted(found):
@@ -411,7 +419,7 @@ def _files(study) -> Safe:
 # --- the page --------------------------------------------------------------------------
 
 
-def _when(study) -> str:
+def when(study) -> str:
     begun = [ns for ns in ((run.json("run") or {}).get("started_unix_ns") for run in study.runs)
              if ns]
     if not begun:
@@ -420,30 +428,38 @@ def _when(study) -> str:
         "%Y-%m-%d %H:%M UTC")
 
 
+def version(study) -> str:
+    own = (study.session.facts.get("versions") or {}).get("saker")
+    return "saker " + own.removeprefix("saker ") if own else ""
+
+
+def counted(study) -> str:
+    """80 runs: 78 done, 2 dirty"""
+    states = [run.state for run in study.runs]
+    said = ", ".join(f"{states.count(s)} {s}" for s in store.STATES if s in states)
+    return f"{len(states)} runs: {said}" if said else "no run yet"
+
+
 def _head(study) -> Safe:
     experiment, facts = study.experiment, study.session.facts
-    states = [run.state for run in study.runs]
-    counted = ", ".join(f"{states.count(s)} {s}" for s in store.STATES if s in states)
-    meta = [study.session.plan.get("experiment", ""), _when(study), facts.get("cpu"),
-            facts.get("kernel"), f"{len(states)} runs: {counted}"]
-    versions = facts.get("versions") or {}
-    if versions.get("saker"):
-        meta.insert(2, "saker " + versions["saker"].removeprefix("saker "))
+    meta = [study.session.plan.get("experiment", ""), when(study), version(study),
+            facts.get("cpu"), facts.get("kernel"), counted(study)]
     return tag("header", tag("h1", experiment.title or experiment.name),
-               paragraph(experiment.question, class_="question"), _warning(study),
+               paragraph(experiment.question, class_="question"),
+               *(paragraph(one, class_="warning") for one in warnings(study)),
                paragraph(" · ".join(str(one) for one in meta if one), class_="meta"))
 
 
-def _warning(study) -> Safe:
+def warnings(study) -> List[str]:
     """What a reader must know before the first figure."""
     said = []
-    counted = sum(run.state == "dirty" and figures.usable(run) for run in study.runs)
-    if counted:
-        said.append(f"{counted} of {len(study.runs)} runs are dirty and count all the same, by "
+    dirty = sum(run.state == "dirty" and figures.usable(run) for run in study.runs)
+    if dirty:
+        said.append(f"{dirty} of {len(study.runs)} runs are dirty and count all the same, by "
                     "--accept-dirty: see why below.")
     if study.session.plan.get("quick"):
         said.append("Made with --quick: it shows that the experiment works, and measures little.")
-    return page.join(paragraph(one, class_="warning") for one in said)
+    return said
 
 
 def render(session) -> str:
