@@ -151,8 +151,8 @@ def _table(a: Side, b: Side, found: List[Both]) -> page.Safe:
     return section("table", "Figures", page.table(["median", a.name, b.name], *bodies,
                                                   class_="figures"),
                    paragraph("The median of the runs, beneath it the lowest and the highest; then "
-                             f"the ratio of {b.name} to {a.name} with its 95 % interval, unpaired.",
-                             class_="note"))
+                             f"the ratio of {b.name} to {a.name} with its 95 % interval, unpaired. "
+                             + figures.clock_said(a.study), class_="note"))
 
 
 def _plots(a: Side, b: Side, found: List[Both]) -> page.Safe:

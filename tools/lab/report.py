@@ -235,9 +235,9 @@ def _how_to_read(study) -> Safe:
     if experiment.baseline:
         parts.append(paragraph(
             "Runs of the same repetition and the same levels are a pair. The ratio is the "
-            "geometric mean of the pairs' ratios, its interval Student's t on their logarithms. Faster or "
-            "slower is said when the interval leaves out 1. No difference shown is not the same "
-            "as no difference: more repetitions narrow the interval. The sign-flip p value beside "
+            "geometric mean of the pairs' ratios, its interval Student's t on their logarithms. "
+            "Faster or slower is said when the interval leaves out 1. No difference shown is not "
+            "the same as no difference: more repetitions narrow the interval. The sign-flip p value beside "
             "it assumes no normal distribution; with few pairs it cannot be small."))
     if study.session.plan.get("repeat", experiment.repeat) < stats.LEAST:
         parts.append(paragraph(f"With fewer than {stats.LEAST} repetitions no verdict is "
