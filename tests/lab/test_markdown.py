@@ -68,10 +68,23 @@ class Page(unittest.TestCase):
         for bar in figures.bars(self.study):
             self.assertIn(f"- {bar.text}: {bar.found}", self.lines)
 
-    def test_what_did_not_count(self):
+    def test_dirty_failed_and_skipped(self):
         self.assertIn("- dirty: saker-socket, rate=200: throttled: 1.3 s of 10 s at 1500 MHz "
                       "(run 7)", self.lines)
         self.assertIn("(run 6, 24, 41, 64, 80)", self.text)
+
+    def test_dirty_runs_that_count_are_told(self):
+        with tempfile.TemporaryDirectory() as top:
+            folder = fixtures.write_measured(Path(top) / "s", [(1, 2), (1.1, 2), (1, 2.1)])
+            for name, old, new in (("runs/0001/run.json", '"done", "why": []',
+                                    '"dirty", "why": ["lag"]'),
+                                   ("plan.json", '"seed"', '"accept_dirty": true, "seed"')):
+                text = (folder / name).read_text()
+                self.assertIn(old, text)
+                (folder / name).write_text(text.replace(old, new))
+            text = markdown.render(store.Session(folder))
+        self.assertIn("**1 of 6 runs are dirty and count all the same", text)
+        self.assertIn("- dirty, counted: saker: lag (run 1)", text)
 
     def test_the_command_writes_nothing(self):
         with tempfile.TemporaryDirectory() as top:

@@ -3,11 +3,11 @@
 
 Place   on top of figures, beside report, whose words it uses; `saker-lab report DIR --markdown`
 Model   The question, the machine, the medians, the verdicts of the main figure, the bars, what
-        did not count. Levels of the compared factor are columns, the others groups of rows.
+        was not done. Levels of the compared factor are columns, the others groups of rows.
         What is not in it (ranges, plots, raw data) is in report.html.
 Owner   nobody: it is text, and writes nothing
 Limits  a table has COLUMNS columns at most, more levels make another table; REASONS lines of
-        what did not count
+        what was not done
 Units   each figure in its own unit
 """
 from __future__ import annotations
@@ -158,18 +158,17 @@ def _bars(study) -> List[str]:
     return ["## Bars", items([f"{bar.text}: {bar.found}" for bar in found])] if found else []
 
 
-def _not_counted(study) -> List[str]:
-    found = [f"{state}: {what}: {why} (run {which})"
-             for state in store.STATES if state != "done" for what, why, which in
-             report.reasons(study, state)]
-    if not found:
-        return []
+def _not_done(study) -> List[str]:
     counts = any(run.state == "dirty" and figures.usable(run) for run in study.runs)
-    return ["## Did not count" + (", but the dirty ones" if counts else ""), items(found, REASONS)]
+    found = [f"{state}{', counted' if counts and state == 'dirty' else ''}: {what}: {why} "
+             f"(run {which})"
+             for state in store.STATES if state != "done"
+             for what, why, which in report.reasons(study, state)]
+    return ["## Dirty, failed and skipped runs", items(found, REASONS)] if found else []
 
 
 def render(session) -> str:
     study = figures.Study(session)
     parts = [*_head(study), *_tables(study), *_verdicts(study), *_bars(study),
-             *_not_counted(study)]
+             *_not_done(study)]
     return "\n\n".join(part for part in parts if part) + "\n"
