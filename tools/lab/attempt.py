@@ -98,7 +98,7 @@ class Attempt:
             self.run_measure()
         if self.subject and (self.exp.load or self.exp.start):
             self.subject.start()
-            self.values["pid"] = str(self.subject.running.pid)
+            self.values["pid"] = str(self.subject.hot_pid())
             self.record["mode"] = self.subject.mode()
         self.start_probe()
         self.start_beside()

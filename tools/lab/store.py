@@ -15,7 +15,7 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import experiment
 import figure
@@ -60,12 +60,13 @@ def dig(what: Any, path: str) -> Any:
     return what
 
 
-def column(path: Path, name: str) -> List[float]:
-    """Of probe.csv, without the rows in which the source had nothing."""
+def column(path: Path, name: str, begin_ns: float = 0, end_ns: float = float("inf")) -> List[float]:
+    """Of probe.csv from begin_ns to end_ns, without the rows in which the source had nothing."""
     try:
         with path.open(newline="", encoding="utf-8") as f:
             rows = csv.DictReader(line for line in f if not line.startswith("#"))
-            texts = [row.get(name) for row in rows]
+            texts = [row.get(name) for row in rows
+                     if begin_ns <= float(row.get("unix_ns") or begin_ns) <= end_ns]
     except OSError:
         return []
     values = []
@@ -119,6 +120,12 @@ class Run:
         by = figure.factor(figure.source_unit(one.path), one.unit)
         return None if value is None or by is None else value * by
 
+    def measured(self) -> Tuple[float, ...]:
+        """When the load measured, by the clock of the probe; of a measure alone: all the time."""
+        load = self.json("load") or {}
+        begin, end = load.get("started_unix_ns"), load.get("ended_unix_ns")
+        return () if begin is None or end is None else (begin, end)
+
     def found(self, path: str) -> Optional[float]:
         kind, colon, rest = path.partition(":")
         if not colon:
@@ -129,7 +136,7 @@ class Run:
             return None
         if kind == "probe":
             name, _, how = rest.rpartition(".")
-            return aggregate(column(self.folder / "probe.csv", name), how)
+            return aggregate(column(self.folder / "probe.csv", name, *self.measured()), how)
         if kind == "run":
             return number(dig(self.json("run"), rest))
         return number(dig(self.json("stages"), f"since.{kind}.{rest}"))

@@ -163,7 +163,15 @@ class Saker(Subject):
         return self.asked
 
     def hot_pid(self) -> int:
-        return (self.asked or self.mode() or {}).get("pid", self.running.pid)
+        """The worker, by the name it gives itself; the mode names the starter."""
+        for pid in of_session(self.running.pid):
+            try:
+                name = Path(f"/proc/{pid}/comm").read_text().strip()
+            except OSError:
+                continue
+            if name == "saker-worker":
+                return pid
+        return self.running.pid
 
 
 def make(kind: str, place, words: List[str], cpus: str, folder: Path, programs) -> Subject:
