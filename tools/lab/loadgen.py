@@ -12,6 +12,7 @@ Errors  One line on stderr, with cause and cure; exit status 1.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any, NoReturn, Optional
@@ -25,6 +26,13 @@ def die(text: str) -> NoReturn:
     """Say what is wrong, in one line, and end."""
     print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr)
     sys.exit(1)
+
+
+def end_by_signals() -> None:
+    """What is in `finally` is done at SIGTERM too, which a broken-off run comes to: what was
+    started is ended."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda got, _frame: sys.exit(128 + got))
 
 
 def enter(netns: str) -> None:

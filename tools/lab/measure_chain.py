@@ -193,6 +193,7 @@ def measure(args: argparse.Namespace, url: str) -> None:
 def main() -> None:
     args = arguments()
     subject = f"{args.address}:{args.port}"
+    loadgen.end_by_signals()
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         if args.chain.startswith("tls"):

@@ -180,6 +180,7 @@ def main() -> None:
     if not args.server:
         loadgen.die("no command that starts the subject: give it behind ADDRESS and PORT")
     loadgen.enter(args.client_netns)
+    loadgen.end_by_signals()
     subject = Subject(args.server, os.path.join(args.run, "server.log"))
     try:
         first_ms = subject.first_ms(args.address, int(args.port), args.post.encode())
