@@ -54,7 +54,15 @@ class Media(unittest.TestCase):
         self.assertEqual(figures["cost_ms"], 18)
         self.assertAlmostEqual(figures["model_ms"], 21.1072)
         self.assertAlmostEqual(figures["error_signed_pct"], 0.1072 / 21 * 100)
-        self.assertAlmostEqual(figures["error_pct"], 0.1072 / 21 * 100)
+        # 1.1072 above 20, 0.8928 below 22, 0.1072 above 21: the one in the middle
+        self.assertAlmostEqual(figures["error_pct"], 0.8928 / 22 * 100)
+
+    def test_error_without_its_sign_does_not_cancel(self):
+        """Half of the starts 50 % too fast, half 50 % too slow, one right: not an error of 0."""
+        took = (42.2144, 42.2144, 21.1072, 14.0715, 14.0715)
+        cold = [{"first_answer_ms": c, "majflt": 9, "read_kib": 1024} for c in took]
+        figures = measure_media.fitted(self.MEDIUM, [{"first_answer_ms": 3.0}], cold)
+        self.assertGreater(figures["error_pct"], 40)
 
     def test_refusals(self):
         _, error = run("measure_media", "--rounds=0", "127.0.0.1", "1", "x", status=2)

@@ -54,7 +54,8 @@ def fitted(medium: Dict[str, float], warm: List[Dict[str, float]],
     evicted_ms = median([c["first_answer_ms"] for c in cold])
     return {"warm_ms": warm_ms, "evicted_ms": evicted_ms, "cost_ms": evicted_ms - warm_ms,
             "model_ms": median(models), "error_signed_pct": median(errors),
-            "error_pct": abs(median(errors)), "majflt": median([c["majflt"] for c in cold]),
+            "error_pct": median([abs(e) for e in errors]),
+            "majflt": median([c["majflt"] for c in cold]),
             "read_kib": median([c["read_kib"] for c in cold]),
             "seq_mb_sec": medium["seq_mb_sec"], "latency_us": medium["latency_us"],
             "random_p50_us": medium["random_p50_us"]}
