@@ -270,7 +270,8 @@ stop_saker
 not_in_force() { [ "$(grep -c -- '--limit-.*, --allow and --deny are not in force' "$dir/log")" = "$1" ]; }
 start_saker --deny=10.99.0.0/16
 ok 'with the program: not a word' not_in_force 0
-in_s bpftool link detach id "$(in_s bpftool -j link show | jq '.[] | select(.type == "xdp") | .id')" > "$dir/out" 2>&1
+link=$(in_s bpftool -j link show | jq ".[] | select(.prog_id == $(xdp_program | jq .prog.id)) | .id")
+in_s bpftool link detach id "$link" > "$dir/out" 2>&1
 ok 'it was taken off' soon 5 not_in_force 1
 stop_saker
 cc -D_GNU_SOURCE -shared -fPIC -o "$dir/hang.so" "$here/hang.c"
