@@ -173,8 +173,7 @@ def find_highest(args: argparse.Namespace, url: str, load: dict) -> dict:
     rates = [f"--rate={args.rate:g}", f"--max-rate={args.max_rate:g}"]
     times = [f"--seconds={args.step_s:g}", "--warm=0.2"]
     common = [f"--mix=1:{args.path}", f"--connections={args.connections}"]
-    found = loadgen.run(args.build, url, condition, *rates, *times, *common)
-    return found.get("find_max") or {}
+    return loadgen.run(args.build, url, condition, *rates, *times, *common)
 
 
 def measure(args: argparse.Namespace, url: str) -> None:
@@ -183,11 +182,13 @@ def measure(args: argparse.Namespace, url: str) -> None:
     load = loadgen.run(
         args.build, url, *common, f"--rate={args.rate:g}", *times, keep=f"{args.run}/load.json"
     )
-    highest = find_highest(args, url, load)
+    search = find_highest(args, url, load)
+    highest = search.get("find_max") or {}
     names = ("p50", "p90", "p99")
     figures = {f"chain_{name}": loadgen.us(load, "latency", name) for name in names}
     figures["highest_rate"] = highest.get("rate")
-    loadgen.done({**figures, **loadgen.failures(load)}, {"load": load}, highest=highest)
+    judged = {"load": load, **({"highest": search} if search else {})}
+    loadgen.done({**figures, **loadgen.failures(load)}, judged, highest=highest)
 
 
 def main() -> None:
