@@ -196,9 +196,10 @@ static int bind_to(struct ring *r, const struct ring_options *o)
 	struct timespec pause = { .tv_nsec = 1000000 };
 
 	/* EBUSY: a socket of ours that was just closed still holds the queue
-	 * (failure mode 14); the kernel lets go within a few milliseconds. */
+	 * (failure mode 14); the kernel lets go within a few milliseconds, on a machine that
+	 * others keep busy later: 50 were too few once in two hours. */
 	for (int tries = 0; bind(r->fd, (struct sockaddr *)&address, sizeof address) < 0; tries++) {
-		if (errno != EBUSY || tries == 50)
+		if (errno != EBUSY || tries == 500)
 			return -errno;
 		nanosleep(&pause, NULL);
 	}
