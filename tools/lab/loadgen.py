@@ -35,6 +35,18 @@ def end_by_signals() -> None:
         signal.signal(number, lambda got, _frame: sys.exit(128 + got))
 
 
+def end_group(process: subprocess.Popen, patience_s: float) -> None:
+    """End what was started in a session of its own, and all that it has started."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def enter(netns: str) -> None:
     """Go on in the client's network namespace, where a measure with `start no` is not yet."""
     if netns:

@@ -20,7 +20,6 @@ Errors  As loadgen.py has them; the nginxes are ended in each case.
 
 import argparse
 import os
-import signal
 import socket
 import subprocess
 import tempfile
@@ -131,13 +130,7 @@ class Nginx:
         loadgen.die(f"nginx on 127.0.0.1:{self.port} does not listen: {lines[-1]}")
 
     def end(self) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
+        loadgen.end_group(self.process, PATIENCE_S)
 
 
 def free_ports(count: int) -> list[int]:

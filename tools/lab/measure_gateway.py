@@ -15,7 +15,6 @@ Errors  As loadgen.py has them; the subject is ended in each case.
 
 import argparse
 import os
-import signal
 import socket
 import subprocess
 import time
@@ -108,13 +107,7 @@ class Subject:
             time.sleep(0.01)
 
     def end(self) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
+        loadgen.end_group(self.process, PATIENCE_S)
 
 
 class Life:
