@@ -6,22 +6,8 @@
 
 saker=$1/saker
 man=${0%/*}/../docs/saker.8
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-
-count=0 failures=0
-
-result() { # 0|1 NAME
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		failures=$((failures + 1))
-		echo "not ok $count - $2"
-		sed 's/^/#   /' "$dir/out" "$dir/err"
-	fi
-}
+# shellcheck source=tests/script.sh
+. "${0%/*}/script.sh"
 
 # The loopback interface is the one that exists everywhere; it wants --io=socket.
 run() {

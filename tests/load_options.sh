@@ -6,22 +6,8 @@
 load=$1/saker-load
 man=${0%/*}/../docs/saker-load.1
 source=${0%/*}/../tools/saker-load.c
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-
-count=0 failures=0
-
-result() { # 0|1 NAME
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		failures=$((failures + 1))
-		echo "not ok $count - $2"
-		sed 's/^/#   /' "$dir/out" "$dir/err"
-	fi
-}
+# shellcheck source=tests/script.sh
+. "${0%/*}/script.sh"
 
 run() {
 	"$load" "$@" > "$dir/out" 2> "$dir/err"

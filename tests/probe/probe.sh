@@ -5,24 +5,10 @@
 
 probe=$1/saker-probe
 here=${0%/*}
-dir=$(mktemp -d) || exit 1
+# shellcheck source=tests/script.sh
+. "$here/../script.sh"
 spin=
 trap '[ -z "$spin" ] || kill "$spin" 2> /dev/null; rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-
-count=0 failures=0
-
-result() { # 0|1 NAME
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		failures=$((failures + 1))
-		echo "not ok $count - $2"
-		sed 's/^/#   /' "$dir/err"
-		cut -c1-300 "$dir/out" | sed 's/^/#   /'
-	fi
-}
 
 run() {
 	"$probe" "$@" > "$dir/out" 2> "$dir/err"
