@@ -16,7 +16,6 @@ Units   J, W, 1/s per W
 """
 from __future__ import annotations
 
-import argparse
 from typing import Any, Dict, List, Optional
 
 import watched
@@ -58,19 +57,9 @@ def tell(build: str, watch: Watch) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
-    parser.add_argument("--build", default="build", help="where saker-load and saker-probe are")
-    parser.add_argument("--run", default=".", help="the folder for the probe's file")
-    parser.add_argument("--idle", type=float, default=10, help="seconds at rest before (10)")
-    parser.add_argument("--hz", default="10", help="of the probe (10)")
+    parser = watched.options(__doc__.split("\n")[0], "10")
     parser.add_argument("--power", help="a meter's CSV file, as saker-probe --power takes it")
-    parser.add_argument("--cpu", help="the client's: the probe keeps off it")
     parser.add_argument("--server-cpu", help="and off the server's")
-    parser.add_argument("--root", help="of the probe (tests)")
-    parser.add_argument("--replay", help="load.json and probe.csv of this folder instead")
-    parser.add_argument("address", nargs="?")
-    parser.add_argument("port", nargs="?")
-    parser.add_argument("load", nargs=argparse.REMAINDER, help="options of saker-load")
     args = parser.parse_args()
     if args.replay:
         tell(args.build, watched.replay(args.replay))

@@ -16,7 +16,6 @@ Units   degrees C, MHz, us
 """
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -100,19 +99,9 @@ def tell(watch: Watch, freq: Optional[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
-    parser.add_argument("--build", default="build", help="where saker-load and saker-probe are")
-    parser.add_argument("--run", default=".", help="the folder for the probe's file")
-    parser.add_argument("--idle", type=float, default=10, help="seconds at rest before (10)")
-    parser.add_argument("--hz", default="5", help="of the probe (5)")
+    parser = watched.options(__doc__.split("\n")[0], "5")
     parser.add_argument("--pid", help="whose counters: the responder's")
-    parser.add_argument("--root", help="of the probe (tests)")
-    parser.add_argument("--cpu", help="the client's: the probe keeps off it")
     parser.add_argument("--server-cpu", default="", help="and off the server's; its frequency")
-    parser.add_argument("--replay", help="load.json and probe.csv of this folder instead")
-    parser.add_argument("address", nargs="?")
-    parser.add_argument("port", nargs="?")
-    parser.add_argument("load", nargs=argparse.REMAINDER, help="options of saker-load")
     args = parser.parse_args()
     freq = f"freq_mhz_cpu{args.server_cpu or 0}"
     if args.replay:

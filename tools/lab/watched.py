@@ -11,6 +11,7 @@ Units   the probe's; times of the load in us
 """
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
@@ -26,6 +27,22 @@ from measured import die, program, skip
 Row = Dict[str, Optional[float]]
 COUNTERS = ("cycles", "instructions", "l1i_refills", "cache_misses", "itlb_misses")
 END_S = 10              # the probe writes what it has
+
+
+def options(text: str, hz: str) -> argparse.ArgumentParser:
+    """What every measure takes that watches a load; its own options come to it."""
+    parser = argparse.ArgumentParser(description=text, allow_abbrev=False)
+    parser.add_argument("--build", default="build", help="where saker-load and saker-probe are")
+    parser.add_argument("--run", default=".", help="the folder for the probe's file")
+    parser.add_argument("--idle", type=float, default=10, help="seconds at rest before (10)")
+    parser.add_argument("--hz", default=hz, help=f"of the probe ({hz})")
+    parser.add_argument("--root", help="of the probe (tests)")
+    parser.add_argument("--cpu", help="the client's: the probe keeps off it")
+    parser.add_argument("--replay", help="load.json and probe.csv of this folder instead")
+    parser.add_argument("address", nargs="?")
+    parser.add_argument("port", nargs="?")
+    parser.add_argument("load", nargs=argparse.REMAINDER, help="options of saker-load")
+    return parser
 
 
 class Watch(NamedTuple):
