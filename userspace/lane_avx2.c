@@ -45,6 +45,9 @@ LANE_VECTORS(fnv1a32, VEC32, 6)
 LANE_PACED(fnv1a32, VEC32, 1, 25, 0)
 LANE_PACED(fnv1a32, VEC32, 2, 0, 25)
 LANE_PACED(fnv1a32, VEC32, 4, 6, 0)
+LANE_WIDE(fnv1a32, 2)
+LANE_WIDE(fnv1a32, 4)
+LANE_WIDE(fnv1a32, 6)
 LANE_VECTORS(fnv1a64, VEC64, 2)
 LANE_VECTORS(fnv1a64, VEC64, 3)
 LANE_VECTORS(fnv1a64, VEC64, 4)
@@ -66,6 +69,9 @@ const struct lane_body lane_avx2[] = {
 	{ "avx2x1p", LANE_FNV1A32, 8, LANE_CPU_AVX2, 2000, fnv1a32_1p },
 	{ "avx2x2p", LANE_FNV1A32, 16, LANE_CPU_AVX2, 2000, fnv1a32_2p },
 	{ "avx2x4p", LANE_FNV1A32, 32, LANE_CPU_AVX2, 2000, fnv1a32_4p },
+	{ "avx2x2w", LANE_FNV1A32, 8, LANE_CPU_AVX2, 2000, fnv1a32_2w },
+	{ "avx2x4w", LANE_FNV1A32, 16, LANE_CPU_AVX2, 2000, fnv1a32_4w },
+	{ "avx2x6w", LANE_FNV1A32, 24, LANE_CPU_AVX2, 2000, fnv1a32_6w },
 	{ "avx2x2", LANE_FNV1A64, 8, LANE_CPU_AVX2, 2300, fnv1a64_2 },
 	{ "avx2x3", LANE_FNV1A64, 12, LANE_CPU_AVX2, 2450, fnv1a64_3 },
 	{ "avx2x4", LANE_FNV1A64, 16, LANE_CPU_AVX2, 2600, fnv1a64_4 },

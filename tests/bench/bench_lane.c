@@ -183,6 +183,8 @@ static double body_limit(const struct limit *limit, const struct lane_body *b)
 	double word = b->alg == LANE_FNV1A32 ? limit->word32 : limit->word64;
 	double bits = lane_alg_bits(b->alg);
 
+	if (b->name[strlen(b->name) - 1] == 'w') /* 64 bits a lane, one multiply each */
+		return limit->vector * (b->needs == LANE_CPU_AVX2 ? 256 : 512) / 64;
 	switch (b->needs) {
 	case 0:
 		return word / native[b->alg];
