@@ -35,21 +35,44 @@
 # make clean           remove build/
 #
 # V=1  show commands    SAN=address,undefined  sanitized build in its own folder
-# CROSS_COMPILE=aarch64-linux-gnu-      CPU=cortex-a76
+# ARCH=arm64  cross build of everything, against packages in build/sysroot-arm64
+# STATIC=1  saker, saker-stat and saker-ctl without shared libraries, in their own folder
+# CPU=cortex-a76  CROSS_COMPILE=aarch64-linux-gnu-
 
-CC        := $(CROSS_COMPILE)gcc
+# By Debian's names. From the command line alone: others export ARCH for other purposes.
+arch := $(if $(filter command,$(firstword $(origin ARCH))),$(ARCH),$(if $(STATIC),$(shell dpkg --print-architecture)))
+ifdef arch
+triplet-arm64 := aarch64-linux-gnu
+triplet-amd64 := x86_64-linux-gnu
+triplet := $(or $(triplet-$(arch)),$(error ARCH=$(arch): only arm64 and amd64 are known))
+CROSS_COMPILE := $(if $(filter-out $(shell gcc -dumpmachine),$(triplet)),$(triplet)-)
+endif
+ifneq ($(and $(arch),$(CROSS_COMPILE)$(STATIC)),)
+SYSROOT := build/sysroot-$(arch)
+# Made before the rest of this file is read, which asks it for its libraries.
+.DEFAULT_GOAL := all
+$(SYSROOT)/sysroot.mk: tools/sysroot tools/foreign.sh
+	@tools/sysroot $(arch) $(SYSROOT)
+include $(SYSROOT)/sysroot.mk
+endif
+
+CC        := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
 HOSTCC    ?= cc
 CLANG     ?= clang
 BPFTOOL   ?= bpftool
 STRIP_BTF ?= llvm-strip -g
 PKGCONF   ?= pkg-config
+HOST_PKGCONF := $(PKGCONF)
+ifdef SYSROOT
+PKGCONF   := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(triplet)/pkgconfig $(PKGCONF)
+endif
 PREFIX    ?= /usr/local
 DESTDIR   ?=
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 MULTIARCH := $(shell $(CC) -print-multiarch)
 MARCH     := $(if $(CPU),$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mcpu=,-march=)$(CPU))
 
-folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)
+folder := build/$(or $(CROSS_COMPILE:%-=%),host)$(if $(SAN),-san)$(if $(COV),-cov)$(if $(HIST_OFF),-hist-off)$(if $(STATIC),-static)
 # `make bench B=json` names a bench, not the folder.
 BENCH ?= net
 ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter net compute crew crowd hostile json lane load loss path stats steer,$B)),)
@@ -64,10 +87,11 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 override CFLAGS += -std=gnu11 $(MARCH) -MMD -MP $(WARNINGS) -fno-strict-aliasing -pthread \
             $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(if $(COV),--coverage)
-LDFLAGS  += -pthread -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
-BPF_LIBS := $(shell $(PKGCONF) --libs libbpf 2>/dev/null)
+LDFLAGS  += -pthread -Wl,-z,relro,-z,now $(if $(STATIC),-static-pie) $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage)
+# Of a static build: libelf may want zstd, and its package does not always say so.
+BPF_LIBS := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs libbpf 2>/dev/null) $(if $(STATIC),-lzstd)
 BPFFLAGS := -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Werror -iquote include -iquote bpf \
-            -idirafter /usr/include/$(MULTIARCH)
+            $(SYSROOT:%=--sysroot=%) -idirafter $(SYSROOT)/usr/include/$(MULTIARCH)
 
 # The pure middle: no system call, no clock, no allocation, no Linux header.
 PURE := buf spsc siphash cache wheel image watch \
@@ -86,6 +110,11 @@ EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings
 TOOLS := saker-stat saker-ctl saker-load saker-probe
 # What the lab's experiments ask with: one program a question.
 MEASURES := measure-first measure-media measure-pages
+# For an image with nothing else in it: what serves, and what asks it.
+ifdef STATIC
+TOOLS := saker-stat saker-ctl
+MEASURES :=
+endif
 stat-parts := saker-stat stat_instance stat_snapshot stat_text stat_table stat_json stat_prometheus stat_hgrm stat_live \
               stat_lanes stat_conns stat_gauges stat_trace capture pcapng
 ctl-parts := saker-ctl ctl_access ctl_limits ctl_sources ctl_detach stat_instance stat_text
@@ -93,7 +122,7 @@ load-parts := saker-load load_url load_check load_schedule load_answer load_conn
               load_find load_search load_verdict load_text load_json load_files stat_text
 probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd probe_vcio probe_parse probe_proc probe_task \
                probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
-CURSES := $(shell $(PKGCONF) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
+CURSES := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
 edge-o := $(EDGE:%=$B/%.o)
@@ -112,9 +141,9 @@ endif
 
 all: $B/saker $(TOOLS:%=$B/%) $(MEASURES:%=$B/%) links
 
-# build/saker, build/saker-stat ...: whatever flavour was built last
+# build/saker, build/saker-stat ...: whatever flavour was built last that runs here
 links: $B/saker $(TOOLS:%=$B/%) $(MEASURES:%=$B/%)
-	$Q$(if $(filter build/%,$B),for x in saker $(TOOLS) $(MEASURES); do ln -sfn $(B:build/%=%)/$$x build/$$x; done,:)
+	$Q$(if $(filter build/%,$(if $(SYSROOT)$(STATIC),,$B)),for x in saker $(TOOLS) $(MEASURES); do ln -sfn $(B:build/%=%)/$$x build/$$x; done,:)
 
 $B/saker: $(pure-o) $(edge-o)
 	$(call say,LD,$@)
@@ -170,7 +199,7 @@ $B/jail.o: $B/jail_filter.h
 $B/jail_filter: tools/jail_filter.c userspace/base.h Makefile | $B
 	$(call say,CC,$<)
 	$Q$(HOSTCC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -iquote userspace -o $@ $< \
-		$(shell $(PKGCONF) --cflags --libs libseccomp)
+		$(shell $(HOST_PKGCONF) --cflags --libs libseccomp)
 
 $B/jail_filter.h: $B/jail_filter
 	$(call say,GEN,$@)
@@ -349,7 +378,7 @@ lab: all
 # The lane bodies as they are shipped to the Pi, in a model of its core.
 MCA_B := build/aarch64-linux-gnu
 mca:
-	$Q$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- SAN= B=$(MCA_B) \
+	$Q$(MAKE) --no-print-directory ARCH=arm64 SAN= B=$(MCA_B) \
 		$(MCA_B)/lane_scalar.o $(MCA_B)/lane_neon.o
 	$Qtools/mca $(MCA_B)/lane_scalar.o $(MCA_B)/lane_neon.o > $(MCA_B)/mca.txt; s=$$?; \
 		head -n 30 $(MCA_B)/mca.txt; [ $$s = 0 ] && cp $(MCA_B)/mca.txt docs/mca-cortex-a76.txt

@@ -272,10 +272,17 @@ gid_t value_group(const struct given *g)
 {
 	if (isdigit((unsigned char)*g->value))
 		return (gid_t)value_number(g, 0, UINT32_MAX - 1);
-	const struct group *found = getgrnam(g->value);
-	if (!found)
-		value_refuse(g, "no such group");
-	return found->gr_gid;
+	/* From the file alone, as find_user. */
+	FILE *groups = fopen("/etc/group", "re");
+	const struct group *one = NULL;
+
+	while (groups && (one = fgetgrent(groups)) && strcmp(one->gr_name, g->value))
+		;
+	if (!one)
+		value_refuse(g, "no such group in /etc/group; a number is taken as it is");
+	gid_t gid = one->gr_gid;
+	fclose(groups);
+	return gid;
 }
 
 void value_default_user(struct conf_user *u)
