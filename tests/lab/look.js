@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // look.js PAGE FOLDER COMMAND...
-// COMMAND is a headless Chromium, driven over its debugging pipe (JSON, each message ended by
-// NUL, on descriptors 3 and 4). It opens PAGE as a file, wide, as wide as a phone, and dark:
+// COMMAND is a headless Chromium. It opens PAGE as a file, wide, as wide as a phone, and dark:
 // nothing may be fetched, nothing may be said on the console, and the page itself may not
 // scroll sideways. Leaves wide.png, phone.png, dark.png in FOLDER. With OPEN=1 all that folds
 // is open. Prints "ok - NAME" or "not ok - NAME".
 'use strict';
-const { spawn } = require('child_process');
 const fs = require('fs');
-const os = require('os');
 const path = require('path');
 const { pathToFileURL } = require('url');
+const { report, start } = require('../chromium');
 
 const [file, folder, ...command] = process.argv.slice(2);
 const address = pathToFileURL(path.resolve(file)).href;
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'saker-look-'));
-// --no-sandbox: it refuses to run as root otherwise; it sees our page only.
-const browser = spawn(command[0], [...command.slice(1), '--headless', '--no-sandbox', '--disable-gpu',
-	'--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking', '--hide-scrollbars',
-	`--user-data-dir=${profile}`, '--remote-debugging-pipe', 'about:blank'],
-	{ stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-const [, , , writer, reader] = browser.stdio;
-
-const waiting = new Map();
 const said = [];
 const fetched = [];
 let loaded = () => {};
-let number = 0;
-let unread = '';
 
 function event(message) {
 	const what = message.params;
@@ -43,36 +30,8 @@ function event(message) {
 		fetched.push(what.request.url);
 }
 
-reader.on('data', (part) => {
-	const messages = (unread + part).split('\0');
-	unread = messages.pop();
-	for (const message of messages.map((text) => JSON.parse(text))) {
-		event(message);
-		waiting.get(message.id)?.(message);
-		waiting.delete(message.id);
-	}
-});
-
-function call(method, params = {}, sessionId = undefined) {
-	return new Promise((resolve, reject) => {
-		waiting.set(++number, (m) => (m.error ? reject(new Error(m.error.message)) : resolve(m.result)));
-		writer.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
-	});
-}
-
-function end(status) {
-	browser.on('exit', () => {
-		fs.rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
-		process.exit(status);
-	});
-	// Asked to, it ends its children too; killed, they would write to the profile once more.
-	call('Browser.close').catch(() => {});
-	setTimeout(() => browser.kill('SIGKILL'), 5000);
-}
-
-function report(name, good, detail) {
-	console.log(good ? `ok - ${name}` : `not ok - ${name}\n# ${JSON.stringify(detail)}`);
-}
+const browser = start(command, ['--hide-scrollbars'], event);
+const { call } = browser;
 
 // In the page: what reaches beyond the right edge, not counting what scrolls in a box of its own.
 const BEYOND = `(() => {
@@ -104,12 +63,7 @@ const COVERED = `(() => {
 })()`;
 
 async function look(name, width, dark) {
-	const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
-	const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
-	const inPage = async (expression) => {
-		const answer = await call('Runtime.evaluate', { expression, returnByValue: true }, sessionId);
-		return answer.result.value;
-	};
+	const { sessionId, inPage } = await browser.open();
 	for (const domain of ['Page', 'Runtime', 'Log', 'Network'])
 		await call(`${domain}.enable`, {}, sessionId);
 	await call('Emulation.setDeviceMetricsOverride', { width, height: 900,
@@ -142,16 +96,8 @@ async function look(name, width, dark) {
 	report(`${name}: nothing is said on the console`, !said.length, said);
 }
 
-setTimeout(() => {
-	console.log('not ok - the browser answered within 90 s');
-	end(1);
-}, 90000);
-(async () => {
+browser.run(async () => {
 	await look('wide', 1280, false);
 	await look('phone', 390, false);
 	await look('dark', 1280, true);
-	end(0);
-})().catch((error) => {
-	console.log(`not ok - the browser works\n# ${error.message}`);
-	end(1);
-});
+}, 90);

@@ -1,61 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // browser.js ADDRESS PORT COMMAND...
-// COMMAND is a headless Chromium. It is driven over its debugging pipe (JSON, each
-// message ended by NUL, on descriptors 3 and 4): it opens /compute as a page, and
-// that page fetches /compute again and reads what Server-Timing said.
+// COMMAND is a headless Chromium: it opens /compute as a page, and that page fetches /compute
+// again and reads what Server-Timing said.
 // With SHARED=1 the page is / of the web server on the same port, and fetches from both.
 // Prints "ok - NAME" or "not ok - NAME".
 'use strict';
-const { spawn } = require('child_process');
-const fs = require('fs');
-const os = require('os');
-const path = require('path');
+const { report, start } = require('../../chromium');
 
 const [address, port, ...command] = process.argv.slice(2);
 const origin = `http://${address}:${port}`;
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'saker-browser-'));
-// --no-sandbox: it refuses to run as root otherwise; it sees our page only.
-// Server-Timing is shown to secure origins only: TLS, or one named here.
-const browser = spawn(command[0], [...command.slice(1), '--headless', '--no-sandbox', '--disable-gpu',
-	'--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
-	`--user-data-dir=${profile}`, `--unsafely-treat-insecure-origin-as-secure=${origin}`,
-	'--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-const [, , , writer, reader] = browser.stdio;
-
-const waiting = new Map();
 let loaded = () => {};
-let number = 0;
-let unread = '';
-
-reader.on('data', (part) => {
-	const messages = (unread + part).split('\0');
-	unread = messages.pop();
-	for (const message of messages.map((text) => JSON.parse(text))) {
-		if (message.method === 'Page.loadEventFired')
-			loaded();
-		waiting.get(message.id)?.(message);
-		waiting.delete(message.id);
-	}
-});
-
-function call(method, params = {}, sessionId = undefined) {
-	return new Promise((resolve, reject) => {
-		waiting.set(++number, (m) => (m.error ? reject(new Error(m.error.message)) : resolve(m.result)));
-		writer.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
-	});
-}
-
-function end(status) {
-	browser.on('exit', () => {
-		fs.rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
-		process.exit(status);
-	});
-	browser.kill('SIGKILL');
-}
-
-function report(name, good, detail) {
-	console.log(good ? `ok - ${name}` : `not ok - ${name}\n# ${JSON.stringify(detail)}`);
-}
+// Server-Timing is shown to secure origins only: TLS, or one named here.
+const browser = start(command, [`--unsafely-treat-insecure-origin-as-secure=${origin}`],
+	(message) => message.method === 'Page.loadEventFired' && loaded());
+const { call } = browser;
 
 // In the page: a list of [name, milliseconds].
 const timings = (entry) => `${entry}.serverTiming.map((one) => [one.name, one.duration])`;
@@ -73,19 +31,13 @@ async function shared(inPage) {
 }
 
 async function main() {
-	const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
-	const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
-	const inPage = async (expression) => {
-		const answer = await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, sessionId);
-		return answer.result.value;
-	};
+	const { sessionId, inPage } = await browser.open();
 	await call('Page.enable', {}, sessionId);
 	const isLoaded = new Promise((resolve) => (loaded = resolve));
 	await call('Page.navigate', { url: `${origin}${process.env.SHARED ? '/' : '/compute?n=1000'}` }, sessionId);
 	await isLoaded;
 	if (process.env.SHARED) {
 		await shared(inPage);
-		end(0);
 		return;
 	}
 
@@ -105,14 +57,6 @@ async function main() {
 		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ n: 1000 + i }) })
 		.then((answer) => answer.json()).then((body) => body.n))).then((all) => all.join())`);
 	report('24 posts at once', posted === Array.from({ length: 24 }, (_, i) => 1000 + i).join(), posted);
-	end(0);
 }
 
-setTimeout(() => {
-	console.log('not ok - the browser answered within 40 s');
-	end(1);
-}, 40000);
-main().catch((error) => {
-	console.log(`not ok - the browser works\n# ${error.message}`);
-	end(1);
-});
+browser.run(main, 40);
