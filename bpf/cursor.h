@@ -2,7 +2,7 @@
 /*
  * cursor.h - walk the headers of a frame without leaving it
  *
- * Place    The first thing steer.bpf.c does with a frame.
+ * Place    segment.h, icmp.h, path.h.
  * Model    Each cursor_* gives the header that starts here and moves past it,
  *          or NULL when the frame ends before the header does. The verifier
  *          sees the one comparison in cursor_take and believes the rest.
@@ -12,6 +12,7 @@
 #ifndef CURSOR_H
 #define CURSOR_H
 
+#include "frame.h"
 #include "wire.h"
 
 /* More than six extension headers of 2,048 bytes, and a bound for the verifier. */
@@ -21,12 +22,15 @@ struct cursor {
 	void *begin;
 	void *at;
 	void *end;
+	__u16 tag_be; /* frame_tag */
 };
 
-static __always_inline struct cursor cursor_open(const struct xdp_md *ctx)
+static __always_inline struct cursor cursor_open(const struct frame_md *ctx)
 {
-	void *begin = (void *)(long)ctx->data;
-	return (struct cursor){ .begin = begin, .at = begin, .end = (void *)(long)ctx->data_end };
+	void *begin = frame_begin(ctx);
+	return (struct cursor){
+		.begin = begin, .at = begin, .end = frame_end(ctx), .tag_be = frame_tag(ctx)
+	};
 }
 
 static __always_inline void *cursor_take(struct cursor *c, unsigned long length)
@@ -55,7 +59,10 @@ static __always_inline const struct wire_eth *cursor_link(struct cursor *c, __u1
 	if (!eth)
 		return 0;
 	*type_be = eth->type_be;
-	if (eth->type_be == bpf_htons(WIRE_TYPE_VLAN)) {
+	if (c->tag_be) {
+		if (c->tag_be != bpf_htons(WIRE_TYPE_VLAN))
+			*type_be = c->tag_be;
+	} else if (eth->type_be == bpf_htons(WIRE_TYPE_VLAN)) {
 		const struct wire_vlan *tag = cursor_vlan(c);
 		if (!tag)
 			return 0;

@@ -2,7 +2,7 @@
 /*
  * guard.h - who may come in, and how much one source may send
  *
- * Place    steer.bpf.c, for segments to our port: guard_admit right behind the
+ * Place    judge.h, for segments to our port: guard_admit right behind the
  *          parser, also while the kernel serves the port; guard_take right before
  *          the redirect. nftables sees no redirected frame, so this is the only
  *          place where they can be held off.

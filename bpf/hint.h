@@ -26,7 +26,7 @@ enum { OPTIONS_MAX = 40, SCALE_MAX = 14 /* RFC 7323 2.3 */ };
 enum { MSS_IP4 = 536, MSS_IP6 = 1220 }; /* RFC 9293 3.7.1 */
 
 struct options {
-	struct xdp_md *ctx;
+	struct frame_md *ctx;
 	__u32 at, end; /* in the frame: the next option, and behind the last */
 	__u16 mss;
 	__u8 scale;
@@ -42,10 +42,10 @@ static __always_inline void option_read(struct options *o, const __u8 kind_len[2
 	if (kind_len[0] == WIRE_OPT_TS && kind_len[1] == 10)
 		o->timestamps = true;
 	if (kind_len[0] == WIRE_OPT_MSS && kind_len[1] == 4 &&
-	    !bpf_xdp_load_bytes(o->ctx, o->at + 2, value, 2) && value[0] | value[1])
+	    !frame_load(o->ctx, o->at + 2, value, 2) && value[0] | value[1])
 		o->mss = (__u16)(value[0] << 8 | value[1]);
 	if (kind_len[0] == WIRE_OPT_WSCALE && kind_len[1] == 3 &&
-	    !bpf_xdp_load_bytes(o->ctx, o->at + 2, value, 1))
+	    !frame_load(o->ctx, o->at + 2, value, 1))
 		o->scale = value[0] < SCALE_MAX ? value[0] : SCALE_MAX;
 }
 
@@ -56,7 +56,7 @@ static long option_next(__u32 i, struct options *o)
 
 	(void)i;
 	/* One byte alone is NOP or END, or malformed. */
-	if (o->at + 2 > o->end || bpf_xdp_load_bytes(o->ctx, o->at, kind_len, 2) ||
+	if (o->at + 2 > o->end || frame_load(o->ctx, o->at, kind_len, 2) ||
 	    kind_len[0] == WIRE_OPT_END)
 		return 1;
 	if (kind_len[0] == WIRE_OPT_NOP) {
@@ -71,7 +71,7 @@ static long option_next(__u32 i, struct options *o)
 }
 
 /* Of a SYN whose TCP header is at `at` in the frame. */
-static __always_inline void hint_note(struct xdp_md *ctx, const struct steer_flow_key *k,
+static __always_inline void hint_note(struct frame_md *ctx, const struct steer_flow_key *k,
 				      const struct wire_tcp *tcp, __u32 at, bool v6, __u64 now)
 {
 	struct options o = { .ctx = ctx,

@@ -2,7 +2,7 @@
 /*
  * icmp.h - read what a router says about the size of our segments
  *
- * Place    steer.bpf.c, for frames that it passes because they are not TCP. The
+ * Place    judge.h, for frames that it passes because they are not TCP. The
  *          kernel gets them all the same.
  * Model    ICMP type 3 code 4 (RFC 792, RFC 1191 4) and ICMPv6 type 2 (RFC 4443
  *          3.2) quote the start of the segment that was too big. Ours have

@@ -2,7 +2,7 @@
 /*
  * kernel.h - what the kernel keeps, and what it gets while the responder is away
  *
- * Place    steer.bpf.c and path.h.
+ * Place    judge.h and path.h.
  * Model    The responder is there while it is ready and its heartbeat is fresh.
  *          Then the kernel keeps its own connections; else it gets new ones too.
  */
@@ -12,7 +12,7 @@
 #include "segment.h"
 
 /* What the kernel would give the segment to; NULL, or to be released. */
-static __always_inline struct bpf_sock *kernel_socket(struct xdp_md *ctx, struct segment *s)
+static __always_inline struct bpf_sock *kernel_socket(struct frame_md *ctx, struct segment *s)
 {
 	__u32 size = s->v6 ? sizeof s->tuple.ipv6 : sizeof s->tuple.ipv4;
 	return bpf_skc_lookup_tcp(ctx, &s->tuple, size, BPF_F_CURRENT_NETNS, 0);
@@ -20,7 +20,7 @@ static __always_inline struct bpf_sock *kernel_socket(struct xdp_md *ctx, struct
 
 /* A connection of the kernel's own, in whatever state: half-open and
  * TIME-WAIT records are found too. A listener alone owns nothing. */
-static __always_inline bool kernel_owns(struct xdp_md *ctx, struct segment *s)
+static __always_inline bool kernel_owns(struct frame_md *ctx, struct segment *s)
 {
 	struct bpf_sock *sk = kernel_socket(ctx, s);
 	if (!sk)
@@ -34,7 +34,7 @@ static __always_inline bool kernel_owns(struct xdp_md *ctx, struct segment *s)
  * connection is the kernel's from now on. A segment of a connection of ours
  * would be answered with RST by the kernel, so for a while it is dropped: the
  * client sends it again, by then we may be back. */
-static __always_inline enum stats_index fall_through(struct xdp_md *ctx, struct segment *s,
+static __always_inline enum stats_index fall_through(struct frame_md *ctx, struct segment *s,
 						     __u64 now, __u64 since,
 						     enum stats_index passed)
 {

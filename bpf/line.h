@@ -29,7 +29,7 @@ enum line_part { LINE_METHOD_PART, LINE_TARGET, LINE_SCHEME, LINE_HOST, LINE_PAT
 enum { LINE_HTTP_LEN = 7 };
 
 struct line {
-	struct xdp_md *ctx;
+	struct frame_md *ctx;
 	__u32 at, len; /* in the frame */
 	/* Bytes that begin no word: their values are not followed through every turn of
 	 * the loop, which loads in a fifth of the time. */
@@ -118,14 +118,14 @@ static __always_inline enum line_owner line_byte(struct line *l, __u8 c)
 static long line_next(__u32 i, struct line *l)
 {
 	__u8 c;
-	if (i >= l->len || bpf_xdp_load_bytes(l->ctx, l->at + i, &c, 1))
+	if (i >= l->len || frame_load(l->ctx, l->at + i, &c, 1))
 		return 1;
 	l->owner = line_byte(l, c);
 	return l->owner != LINE_short;
 }
 
 /* Of len bytes of data, which begin at `at` in the frame. */
-static __always_inline enum line_owner line_owner(struct xdp_md *ctx, __u32 at, __u32 len)
+static __always_inline enum line_owner line_owner(struct frame_md *ctx, __u32 at, __u32 len)
 {
 	struct line l = { .ctx = ctx, .at = at, .len = len };
 	bpf_loop(LINE_LOOK, line_next, &l, 0);

@@ -2,7 +2,7 @@
 /*
  * path.h - a port that is shared with the kernel's web server, path by path
  *
- * Place    steer.bpf.c, in place of the rest of its judgement, with --steer=path.
+ * Place    judge.h, in place of the rest of its judgement, with --steer=path.
  * Model    The kernel answers SYNs, with a cookie (net.ipv4.tcp_syncookies=2), and
  *          keeps nothing. XDP notes what they said, drops the ACK that would
  *          complete the handshake, and lets the first data decide: by its request
@@ -53,10 +53,10 @@
 #define PATH_H
 
 #include "cookie.h"
+#include "frame.h"
 #include "hint.h"
 #include "kernel.h"
 #include "line.h"
-#include "redirect.h"
 
 enum { COOKIE_MSSES = 4 };
 
@@ -70,7 +70,7 @@ struct path {
 };
 
 /* The plain segment once more; false: its header is longer than it is. */
-static __always_inline bool path_read(struct xdp_md *ctx, struct path *p, __u32 *tcp_at)
+static __always_inline bool path_read(struct frame_md *ctx, struct path *p, __u32 *tcp_at)
 {
 	struct cursor c = cursor_open(ctx);
 	const struct wire_ip4 *ip4 = 0;
@@ -92,7 +92,7 @@ static __always_inline bool path_read(struct xdp_md *ctx, struct path *p, __u32 
 	const struct wire_tcp *tcp = cursor_take(&c, sizeof *tcp);
 	if (!tcp)
 		return false;
-	*tcp_at = (__u32)((void *)tcp - (void *)(long)ctx->data);
+	*tcp_at = (__u32)((void *)tcp - frame_begin(ctx));
 	__u32 header = (tcp->doff >> 4) * 4;
 	p->tcp = *tcp;
 	p->seq = tcp_seq(tcp);
@@ -101,18 +101,15 @@ static __always_inline bool path_read(struct xdp_md *ctx, struct path *p, __u32 
 	return header >= WIRE_TCP_LEN && header <= length;
 }
 
-static __always_inline enum stats_index path_hand(struct xdp_md *ctx, const struct path *p)
+static __always_inline enum stats_index path_hand(struct frame_md *ctx, const struct path *p)
 {
 	bool early = p->now - p->flow.since_ns < conf.early_ns;
-	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
-		return STATS_xdp_pass_queue;
-	stamp(ctx,
-	      (struct steer_meta){ .stamp_ns = p->now, .flags = early ? STEER_META_EARLY : 0 });
-	return STATS_xdp_redirected;
+	struct steer_meta meta = { .stamp_ns = p->now, .flags = early ? STEER_META_EARLY : 0 };
+	return frame_taker(ctx) ? frame_give(ctx, meta, false) : STATS_xdp_pass_queue;
 }
 
 /* The first data of a connection that shall be ours, with what its SYN said. */
-static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const struct path *p)
+static __always_inline enum stats_index path_adopt(struct frame_md *ctx, const struct path *p)
 {
 	const struct syn_hint *hint = bpf_map_lookup_elem(&syn_hints, &p->key);
 	struct steer_meta meta = { .stamp_ns = p->now,
@@ -120,7 +117,7 @@ static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const str
 				   .flags = STEER_META_ADOPT | STEER_META_EARLY };
 	struct steer_flow flow = { .since_ns = p->now,
 				   .state = FLOW_ours,
-				   .queue = (__u16)ctx->rx_queue_index,
+				   .queue = (__u16)frame_queue(ctx),
 				   .first_seq = p->seq };
 
 	if (hint && hint->isn + 1 == p->seq) {
@@ -128,18 +125,18 @@ static __always_inline enum stats_index path_adopt(struct xdp_md *ctx, const str
 		meta.scale = hint->scale;
 		meta.flags |= hint->flags;
 	}
-	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
+	if (!frame_taker(ctx))
 		return STATS_xdp_pass_queue;
 	if (p->flow.state != FLOW_ours && bpf_map_update_elem(&flows, &p->key, &flow, BPF_ANY))
 		return STATS_xdp_pass_flows;
-	if (stamp(ctx, meta))
-		return STATS_xdp_redirected;
-	bpf_map_delete_elem(&flows, &p->key);
-	return STATS_xdp_pass_meta;
+	enum stats_index why = frame_give(ctx, meta, true);
+	if (why == STATS_xdp_pass_meta)
+		bpf_map_delete_elem(&flows, &p->key);
+	return why;
 }
 
 /* It acknowledges the kernel's cookie and begins where the SYN ends. */
-static __always_inline enum stats_index path_first(struct xdp_md *ctx, const struct path *p)
+static __always_inline enum stats_index path_first(struct frame_md *ctx, const struct path *p)
 {
 	enum stats_index why = STATS_xdp_pass_fin;
 	if (!p->len && !(p->tcp.flags & WIRE_FIN))
@@ -179,7 +176,7 @@ enum path_kind { PATH_kernel, PATH_nobody, PATH_first, PATH_probe, PATH_early, P
 /* What the segment is to the kernel, and by the SYN that was noted. A function of its
  * own: what it knows is forgotten behind it, else the program takes three times as long
  * to load. */
-static __noinline enum path_kind path_kind(struct xdp_md *ctx, struct segment *s, struct path *p)
+static __noinline enum path_kind path_kind(struct frame_md *ctx, struct segment *s, struct path *p)
 {
 	struct bpf_sock *sk = kernel_socket(ctx, s);
 	if (!sk)
@@ -202,7 +199,7 @@ static __noinline enum path_kind path_kind(struct xdp_md *ctx, struct segment *s
 }
 
 /* Not of a flow, or perhaps the first segment of one. */
-static __always_inline enum stats_index path_new(struct xdp_md *ctx, struct segment *s,
+static __always_inline enum stats_index path_new(struct frame_md *ctx, struct segment *s,
 						 struct path *p)
 {
 	enum path_kind kind = path_kind(ctx, s, p);
@@ -219,7 +216,7 @@ static __always_inline enum stats_index path_new(struct xdp_md *ctx, struct segm
 
 /* Of the port's segments; since, passed: as for fall_through, passed is OURS while the
  * responder is there. A function of its own, so that it costs port mode no register. */
-static __noinline enum stats_index path_judge(struct xdp_md *ctx, struct segment *s, __u64 now,
+static __noinline enum stats_index path_judge(struct frame_md *ctx, struct segment *s, __u64 now,
 					      __u64 since, enum stats_index passed)
 {
 	struct path p;

@@ -2,7 +2,7 @@
 /*
  * segment.h - is it TCP to our port, and whose
  *
- * Place    The first thing that steer.bpf.c does with a frame.
+ * Place    judge.h: the first thing that it does with a frame.
  * Model    Fills in struct segment, or names what the frame is instead.
  * Limits   No loop depends on the frame but the one over IPv6 extension
  *          headers, IP6_EXTENSIONS of them. Header lengths are checked, nothing
@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include "cursor.h"
+#include "frame.h"
 #include "told.h"
 
 /* RFC 8200 4.1: each once, destination options twice; more than that is passed. */
@@ -30,12 +31,12 @@ struct segment {
 /* --- the frame --------------------------------------------------------------- */
 
 /* Bytes of the frame from `at` on. Only the part in fragments costs a call. */
-static __always_inline bool frame_holds(struct xdp_md *ctx, const void *at, __u32 length)
+static __always_inline bool frame_holds(struct frame_md *ctx, const void *at, __u32 length)
 {
-	__u64 offset = (__u64)at - (__u64)ctx->data;
-	if (offset + length <= (__u64)ctx->data_end - (__u64)ctx->data)
+	__u64 offset = (__u64)(at - frame_begin(ctx));
+	if (offset + length <= (__u64)(frame_end(ctx) - frame_begin(ctx)))
 		return true;
-	return offset + length <= bpf_xdp_get_buff_len(ctx);
+	return offset + length <= frame_length(ctx);
 }
 
 /* Of a TCP header: a first fragment may end behind its ports. */
@@ -44,7 +45,7 @@ static __always_inline __u32 tcp_least(const struct segment *s)
 	return s->odd == STATS_xdp_drop_fragment ? WIRE_QUOTE_LEN : WIRE_TCP_LEN;
 }
 
-static __always_inline enum stats_index segment_ip4(struct xdp_md *ctx, struct cursor *c,
+static __always_inline enum stats_index segment_ip4(struct frame_md *ctx, struct cursor *c,
 						    struct segment *s)
 {
 	const struct wire_ip4 *ip = cursor_ip4(c);
@@ -74,7 +75,7 @@ static __always_inline enum stats_index segment_ip4(struct xdp_md *ctx, struct c
 
 /* What stands between the IPv6 header and the TCP header. */
 struct extensions {
-	struct xdp_md *ctx;
+	struct frame_md *ctx;
 	__u32 at;  /* in the frame: the next one */
 	__u8 next; /* what it is */
 	/* OURS, or what is wrong with the frame; and what the responder would not take */
@@ -92,7 +93,7 @@ static long extension_next(__u32 i, struct extensions *x)
 	if (x->next != WIRE_IP6_HOP_BY_HOP && x->next != WIRE_IP6_ROUTING && !fragment &&
 	    x->next != WIRE_IP6_DESTINATION)
 		return 1;
-	if (bpf_xdp_load_bytes(x->ctx, x->at, &e, sizeof e)) {
+	if (frame_load(x->ctx, x->at, &e, sizeof e)) {
 		x->why = STATS_xdp_pass_short;
 		return 1;
 	}
@@ -109,7 +110,7 @@ static long extension_next(__u32 i, struct extensions *x)
 	return 0;
 }
 
-static __always_inline enum stats_index skip_extensions(struct xdp_md *ctx, struct cursor *c,
+static __always_inline enum stats_index skip_extensions(struct frame_md *ctx, struct cursor *c,
 							__u8 next, struct segment *s)
 {
 	struct extensions x = {
@@ -129,7 +130,7 @@ static __always_inline enum stats_index skip_extensions(struct xdp_md *ctx, stru
 	return cursor_go(c, x.at) ? OURS : STATS_xdp_pass_short;
 }
 
-static __always_inline enum stats_index segment_ip6(struct xdp_md *ctx, struct cursor *c,
+static __always_inline enum stats_index segment_ip6(struct frame_md *ctx, struct cursor *c,
 						    struct segment *s)
 {
 	const struct wire_ip6 *ip = cursor_ip6(c);
@@ -197,7 +198,7 @@ static __always_inline bool mac_ours(const struct wire_eth *eth)
 	return true;
 }
 
-static __always_inline enum stats_index segment_parse(struct xdp_md *ctx, struct segment *s)
+static __always_inline enum stats_index segment_parse(struct frame_md *ctx, struct segment *s)
 {
 	struct cursor c = cursor_open(ctx);
 	__u16 type_be;

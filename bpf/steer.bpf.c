@@ -1,216 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * steer.bpf.c - which frames the responder gets, and which the kernel keeps
+ * steer.bpf.c - the XDP program: rungs xdp-native and xdp-generic
  *
  * Place    XDP on the interface; AF_XDP sockets of the responder behind it.
- * Model    An allow-list. A frame is redirected only when it is TCP to our
- *          port, our MAC and a served address, whole and plain, and the
- *          responder is up. The judgement is the name of a counter; the
- *          verdict follows from it. Everything else goes to the kernel, but
- *          for segments to our port that the kernel would answer with RST: of
- *          connections that it does not have, so they may be ours.
- * Threads  One block of counters a CPU; XDP does not migrate while it runs.
- * Units    ns of CLOCK_MONOTONIC.
+ * Model    judge.h.
  */
-#include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
-#include "guard.h"
-#include "icmp.h"
-#include "kernel.h"
-#include "path.h"
-#include "redirect.h"
-#include "segment.h"
-#include "told.h"
-
-/* --- maps: the table in abi.h --------------------------------------------- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct steer_config);
-} config SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct steer_live);
-} live SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct mode);
-} mode SEC(".maps");
-
-/* The loader cuts this and the next two down to the threads, cores and CPUs there are. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_BLOCKS_MAX);
-	__type(key, __u32);
-	__type(value, struct stats_block);
-} counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX + 1);
-	__type(key, __u32);
-	__type(value, struct stage_block);
-} stages SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX + CREW_MAX);
-	__type(key, __u32);
-	__type(value, struct lane_table);
-} lanes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX + 1);
-	__type(key, __u32);
-	__type(value, struct gauge_block);
-} gauges SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, QUEUES_MAX);
-	__type(key, __u32);
-	__type(value, struct ring_block);
-} rings SEC(".maps");
-
-/* As long as the loader says. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CONNS_DEFAULT + SOCKS_DEFAULT);
-	__type(key, __u32);
-	__type(value, struct conn_entry);
-} conns SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct summary);
-} summary SEC(".maps");
-
-/* Cut down to the threads, too. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IO_THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct trace_ring);
-} trace SEC(".maps");
-
-/* Records of struct icmp_event. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, ICMP_RING_BYTES);
-} icmp_ring SEC(".maps");
-
-/* --- the judgement ----------------------------------------------------------- */
-
-static __always_inline enum stats_index judge(struct xdp_md *ctx)
-{
-	struct segment s = { .odd = OURS };
-	enum stats_index why = segment_parse(ctx, &s);
-	if (why != OURS)
-		return why;
-	struct sender from = { .tuple = &s.tuple, .v6 = s.v6 };
-	why = guard_admit(&from, s.flags, conf.io_threads);
-	if (why != OURS)
-		return why;
-
-	__u32 key = 0;
-	const volatile struct steer_live *l = bpf_map_lookup_elem(&live, &key);
-	if (!l)
-		return STATS_xdp_pass_unready;
-	__u64 heartbeat = heartbeat_of(l, ctx->rx_queue_index);
-	__u64 now = bpf_ktime_get_ns(), since;
-	why = away(l, heartbeat, now, &since);
-	if (conf.steer == STEER_path) {
-		why = path_judge(ctx, &s, now, since, why);
-		return why == OURS ? guard_take(&from, now) : why;
-	}
-	if (why != OURS)
-		return fall_through(ctx, &s, now, since, why);
-	/* A SYN too: on a connection that the kernel has, only the kernel can
-	 * answer it (RFC 5961 4, RFC 6191), and what follows would go there. */
-	if ((s.odd != OURS || heartbeat & STEER_KERNEL_FLOWS) && kernel_owns(ctx, &s))
-		return STATS_xdp_pass_kernel;
-	/* The responder takes plain segments only, and the kernel has a listener on
-	 * the port, which would answer with RST and end a connection of ours. */
-	if (s.odd != OURS)
-		return s.odd;
-
-	why = guard_take(&from, now);
-	if (why != OURS)
-		return why;
-	if (bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT)
-		return STATS_xdp_pass_queue;
-	stamp(ctx, (struct steer_meta){ .stamp_ns = now });
-	return STATS_xdp_redirected;
-}
-
-/* A router's word about a segment of ours goes to I/O thread 0 too. Nobody is
- * woken: the thread looks each turn. */
-static __always_inline void tell_icmp(struct xdp_md *ctx, struct stats_block *block)
-{
-	struct cursor c = cursor_open(ctx);
-	struct icmp_event e = {};
-	__u16 type_be;
-	const struct wire_eth *eth = cursor_link(&c, &type_be);
-	if (!eth || !mac_ours(eth) || !icmp_read(&c, type_be, &e))
-		return;
-	if (e.local_port != conf.port || !addr_served((const __u32 *)e.local))
-		return;
-	if (bpf_ringbuf_output(&icmp_ring, &e, sizeof e, BPF_RB_NO_WAKEUP))
-		block->icmp_lost++;
-	else
-		block->icmp_told++;
-}
+#include "judge.h"
 
 SEC("xdp.frags")
 int saker_steer(struct xdp_md *ctx)
 {
-	enum stats_index why = judge(ctx);
-	__u32 key = conf.cpu_block + bpf_get_smp_processor_id();
-	struct stats_block *block = bpf_map_lookup_elem(&counters, &key);
-	if (block && why < STATS_COUNT) {
-		block->xdp_seen++;
-		((__u64 *)block)[why]++;
-		if (why == STATS_xdp_pass_proto)
-			tell_icmp(ctx, block);
-	}
-	switch (why) {
-	case STATS_xdp_redirected:
+	enum stats_index why = judge_frame(ctx);
+	if (why == OURS)
 		return XDP_REDIRECT;
-	case STATS_xdp_drop_stray:
-	case STATS_xdp_drop_options:
-	case STATS_xdp_drop_fragment:
-	case STATS_xdp_drop_denied:
-	case STATS_xdp_drop_syn_rate:
-	case STATS_xdp_drop_conns:
-	case STATS_xdp_drop_frame_rate:
-	case STATS_xdp_drop_handshake:
-	case STATS_xdp_drop_early:
-		return XDP_DROP;
-	default:
-		return XDP_PASS;
-	}
+	return judge_drops(why) ? XDP_DROP : XDP_PASS;
 }
 
 char license_text[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * told.h - what the XDP program was told
+ * told.h - what the program was told
  *
  * Place    Read by all of bpf/; written by the loader, before load.
  * Model    Frozen then, so that the verifier takes it for constants and drops the
