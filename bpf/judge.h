@@ -2,7 +2,7 @@
 /*
  * judge.h - which frames the responder gets, and which the kernel keeps
  *
- * Place    steer.bpf.c: all that it does with a frame but the verdict.
+ * Place    steer.bpf.c and steer_tc.bpf.c: all that they do with a frame but the verdict.
  * Model    An allow-list. The responder gets a frame only when it is TCP to our
  *          port, our MAC and a served address, whole and plain, and the
  *          responder is up. The judgement is the name of a counter; the
@@ -110,6 +110,8 @@ static __always_inline bool judge_drops(enum stats_index why)
 	case STATS_xdp_drop_frame_rate:
 	case STATS_xdp_drop_handshake:
 	case STATS_xdp_drop_early:
+	case STATS_xdp_drop_ring:
+	case STATS_xdp_drop_large:
 		return true;
 	default:
 		return false;

@@ -36,6 +36,9 @@
  *   source_    sources with open        I/O threads, each its      no
  *     conns    connections              own keys
  *   xsks_map   a socket per RX queue    starter                    no
+ *   frames_q   a ring buffer per RX     the tc program; the ring   its ring
+ *              queue (rung packet, in   buffer's I/O thread takes  buffers
+ *              the place of xsks_map)
  *   icmp_ring  ICMP_RING_BYTES          XDP; I/O thread 0 takes    yes
  *   flows      max_conns + TIMEWAIT_    XDP adds; I/O threads      no
  *              MAX an I/O thread        mark and delete
@@ -180,6 +183,16 @@ struct syn_hint {
 	uint8_t flags; /* STEER_META_SACK */
 };
 
+/* --- frames_q: frames of ours, with rung packet ---------------------------- */
+/* A record of the ring buffer of the frame's RX queue. It may be longer than what is in it. */
+struct packet_record {
+	struct steer_meta meta;
+	uint32_t len;   /* of the frame; a VLAN tag is in it, as it came by the wire */
+	uint16_t queue; /* RX queue */
+	uint16_t unused;
+	uint8_t data[];
+};
+
 /* --- limits, access, sources: who may come in (bpf/guard.h) --------------- */
 /* For each source: an IPv4 address, an IPv6 /64. 0 is no limit; a rate without a burst
  * lets one pass at a time. */
@@ -288,7 +301,7 @@ struct mode {
 /* Every frame and request that ends, ends under one of these names. */
 #define STATS_LIST(X) \
 	/* XDP program, in the order of its judgement; sum of xdp_* without xdp_seen is xdp_seen */ \
-	X(xdp_seen, "frames that the XDP program looked at") \
+	X(xdp_seen, "frames that the XDP program looked at (--io=packet: the tc program)") \
 	X(xdp_redirected, \
 	  "frames steered to the responder: the sum of rx_frames, rx_ring_full, rx_dropped and " \
 	  "rx_abandoned") \
@@ -327,6 +340,11 @@ struct mode {
 	  "which decides (--steer=path)") \
 	X(xdp_drop_early, "dropped: segment that overtook the first one; will be sent again " \
 			  "(--steer=path)") \
+	/* with rung packet, where AF_XDP would count rx_ring_full and rx_dropped */ \
+	X(xdp_drop_ring, "dropped: the ring of its RX queue was full, we looked too late " \
+			 "(--io=packet); will be sent again") \
+	X(xdp_drop_large, "dropped: longer than a frame of ours may be, merged by GRO or LRO " \
+			  "(--io=packet); will be sent again") \
 	/* frames that passed as xdp_pass_proto, and were read besides */ \
 	X(icmp_told, "ICMP errors about the MTU of our segments, told to the I/O thread") \
 	X(icmp_lost, "and not told: icmp_ring was full") \
@@ -760,6 +778,7 @@ _Static_assert(sizeof(struct trace_ring) == TRACE_ENTRY, "a multiple of every pa
 _Static_assert(sizeof(struct trace_record) == 24, "no padding");
 _Static_assert(sizeof(struct icmp_event) == 48, "no padding: XDP would have to clear it");
 _Static_assert(sizeof(struct steer_meta) == 16, "a multiple of 4; one store clears it");
+_Static_assert(sizeof(struct packet_record) == 24, "a multiple of 8: so the frame is aligned");
 _Static_assert(sizeof(struct steer_flow_key) == 40, "no padding: it is hashed");
 _Static_assert(sizeof(struct steer_flow) == 16 && sizeof(struct syn_hint) == 16, "no padding");
 

@@ -36,7 +36,14 @@ enum {
 	BATCH_MAX = 32,
 	/* RX queues of one interface that we open sockets for. */
 	QUEUES_MAX = 16,
+	/* Rung packet: a BPF ring buffer for each RX queue, which must be a power of two and
+	 * a multiple of the page. What a frame takes there is one of two sizes, each with 32
+	 * bytes besides: FRAME_ROOM, or this, which holds SYNs, ACKs and most requests. So it
+	 * is full with 143 long frames or 910 short ones. */
+	FRAMES_RING_BYTES = 256 * 1024,
+	PACKET_SHORT = 256,
 };
+_Static_assert(FRAMES_RING_BYTES / (FRAME_ROOM + 32) >= RING_RX, "no less than an AF_XDP ring");
 _Static_assert(RX_FRAMES >= 2 * RING_RX, "fill holds a burst");
 _Static_assert(RING_FILL >= RX_FRAMES + RING_RX, "entries that are not yet taken back");
 _Static_assert(RING_FRAMES >= RX_FRAMES + RING_TX + RING_COMP, "no ring can starve another");
