@@ -133,13 +133,15 @@ static __always_inline bool denied(const struct sender *from)
 	return true;
 }
 
-/* Open now, on all I/O threads. */
+/* Open now, on all I/O threads. Counted in a register: of what the key holds, on the stack,
+ * Linux 6.12 knows nothing after the look-up, and so no end of the loop. */
 static __always_inline __u32 conns_of(const struct source_key *source, __u32 io_threads)
 {
 	struct source_thread key = { .source = *source };
 	__u32 open = 0;
 
-	for (; key.thread < IO_THREADS_MAX && key.thread < io_threads; key.thread++) {
+	for (__u32 thread = 0; thread < IO_THREADS_MAX && thread < io_threads; thread++) {
+		key.thread = thread;
 		const __u32 *n = bpf_map_lookup_elem(&source_conns, &key);
 		open += n ? *n : 0;
 	}
