@@ -107,7 +107,7 @@ EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings
         iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
-TOOLS := saker-stat saker-ctl saker-load saker-probe
+TOOLS := saker-stat saker-ctl saker-load saker-probe saker-doctor
 # What the lab's experiments ask with: one program a question.
 MEASURES := measure-first measure-media measure-pages
 # For an image with nothing else in it: what serves, and what asks it.
@@ -122,6 +122,8 @@ load-parts := saker-load load_url load_check load_schedule load_answer load_conn
               load_find load_search load_verdict load_text load_json load_files stat_text
 probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd probe_vcio probe_parse probe_proc probe_task \
                probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
+doctor-parts := saker-doctor doctor_host doctor_run doctor_config doctor_cpus doctor_parse doctor_finding doctor_table \
+                doctor_text doctor_json doctor_kernel doctor_nic doctor_cpu stat_text
 CURSES := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -164,6 +166,10 @@ $B/saker-load: $(load-parts:%=$B/%.o) $(pure-o)
 $B/saker-probe: $(probe-parts:%=$B/%.o) $B/ring.o $B/ring_setup.o $B/spsc.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ -lm
+
+$B/saker-doctor: $(doctor-parts:%=$B/%.o)
+	$(call say,LD,$@)
+	$Q$(CC) $(LDFLAGS) -o $@ $^ -lz
 
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)
