@@ -123,7 +123,8 @@ load-parts := saker-load load_url load_check load_schedule load_answer load_conn
 probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd probe_vcio probe_parse probe_proc probe_task \
                probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
 doctor-parts := saker-doctor doctor_host doctor_run doctor_config doctor_cpus doctor_parse doctor_finding doctor_table \
-                doctor_text doctor_json doctor_kernel doctor_nic doctor_cpu stat_text
+                doctor_text doctor_json doctor_kernel doctor_native doctor_faults doctor_card doctor_nic doctor_irq \
+                doctor_isolation doctor_cpu doctor_heat doctor_memory doctor_programs stat_text probe_gencmd
 CURSES := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -167,9 +168,9 @@ $B/saker-probe: $(probe-parts:%=$B/%.o) $B/ring.o $B/ring_setup.o $B/spsc.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ -lm
 
-$B/saker-doctor: $(doctor-parts:%=$B/%.o)
+$B/saker-doctor: $(doctor-parts:%=$B/%.o) $B/attached.o $B/stats.o
 	$(call say,LD,$@)
-	$Q$(CC) $(LDFLAGS) -o $@ $^ -lz
+	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lz
 
 $(pure-o) $(edge-o): $B/%.o: userspace/%.c Makefile | $B
 	$(call say,CC,$<)

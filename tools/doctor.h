@@ -73,7 +73,7 @@ enum boot_file {
 	BOOT_CONFIG_TXT, /* lines for the Raspberry Pi's config.txt */
 };
 
-enum { FINDING_SETTINGS = 64 };
+enum { FINDING_SETTINGS = 64, FINDING_SHOWN = 3 /* in the text */ };
 
 struct finding {
 	const char *check; /* the name of the check */
@@ -85,10 +85,11 @@ struct finding {
 	enum fix_kind fix_kind;
 	char fix[640];
 	enum boot_file boot_file;
-	char boot[160]; /* FIX_BOOT: exactly what to add */
+	char boot[160]; /* exactly what to add; not for FIX_BOOT alone: what lasts is there too */
 	struct setting setting[FINDING_SETTINGS];
 	unsigned settings;
 	unsigned settings_left; /* so many more had no room */
+	unsigned written;       /* of finding_write: the text shows the first few */
 };
 
 #define FINDING_PRINT(n) __attribute__((format(printf, n, n + 1)))
@@ -103,6 +104,10 @@ void finding_fix(struct finding *f, enum fix_kind kind, const char *text, ...) F
 void finding_setting(struct finding *f, enum setting_kind kind, const char *now, const char *value,
 		     const char *where, ...) FINDING_PRINT(5);
 
+/* A setting of a file, and the command that makes it, in the text. */
+void finding_write(struct finding *f, const char *now, const char *value, const char *path, ...)
+	FINDING_PRINT(4);
+
 /* Words for the kernel's command line: the text says in which file they go here. */
 struct host;
 void finding_boot(const struct host *h, struct finding *f, const char *words, ...) FINDING_PRINT(3);
@@ -110,6 +115,8 @@ void finding_boot(const struct host *h, struct finding *f, const char *words, ..
 const char *verdict_name(enum verdict verdict);
 const char *basis_name(enum basis basis);
 const char *fix_name(enum fix_kind kind);
+
+enum built { BUILT_NOT_KNOWN, BUILT_NO, BUILT_MODULE, BUILT_IN };
 
 /* --- the host (doctor_host.c) ------------------------------------------------------------ */
 
@@ -121,6 +128,7 @@ struct host {
 	char no_iface[96];
 	char driver[32];  /* "": not known */
 	char release[96]; /* of the kernel */
+	unsigned version; /* of it, as host_version() */
 	char model[96];   /* of the board, of the machine; "": not known */
 	bool pi;          /* a Raspberry Pi */
 	cpu_set_t online;
@@ -137,6 +145,21 @@ bool host_open(struct host *h, const char *root, const char *iface, const char *
 	       size_t size);
 void host_close(struct host *h);
 
+/* KERNEL_VERSION() without its limit of 255. */
+static inline unsigned host_version(unsigned major, unsigned minor, unsigned patch)
+{
+	return major << 24 | minor << 16 | (patch < 0xffff ? patch : 0xffff);
+}
+
+/* The value of a word of the kernel's command line, the last one's; "" for one without. */
+bool host_cmdline(const struct host *h, const char *word, char *value, size_t size);
+
+/* Is there a device behind the interface? Not behind veth, bridges, tunnels. */
+bool host_hardware(const struct host *h);
+
+/* Is there a process of this name? NOT_KNOWN: /proc shows us none but our own. */
+enum built host_process(const struct host *h, const char *name);
+
 /* Is the root the machine itself? Then what no file tells may be tried. */
 bool host_real(const struct host *h);
 
@@ -145,6 +168,9 @@ bool host_text(const struct host *h, char *text, size_t size, const char *path, 
 	FINDING_PRINT(4);
 bool host_number(const struct host *h, long long *value, const char *path, ...) FINDING_PRINT(3);
 bool host_there(const struct host *h, const char *path, ...) FINDING_PRINT(2);
+
+/* The word in brackets: madvise of "always [madvise] never". */
+bool host_chosen(const struct host *h, char *word, size_t size, const char *path);
 
 /* The last part of what a symbolic link points to. */
 bool host_link(const struct host *h, char *name, size_t size, const char *path, ...)
@@ -165,8 +191,6 @@ bool host_ethtool(const struct host *h, const char *option, char *text, size_t s
 bool host_run(char *const argv[], char *text, size_t size, char *why, size_t why_size);
 
 /* --- the kernel's options (doctor_config.c) ------------------------------------------------ */
-
-enum built { BUILT_NOT_KNOWN, BUILT_NO, BUILT_MODULE, BUILT_IN };
 
 /* config.gz, or /boot/config-RELEASE. */
 void config_load(struct host *h);

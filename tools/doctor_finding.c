@@ -35,11 +35,10 @@ void finding_fix(struct finding *f, enum fix_kind kind, const char *text, ...)
 	va_end(args);
 }
 
-void finding_setting(struct finding *f, enum setting_kind kind, const char *now, const char *value,
-		     const char *where, ...)
+static void add_setting(struct finding *f, enum setting_kind kind, const char *now,
+			const char *value, const char *where, va_list args)
 {
 	struct setting *s;
-	va_list args;
 
 	if (f->settings == FINDING_SETTINGS) {
 		f->settings_left++;
@@ -49,26 +48,50 @@ void finding_setting(struct finding *f, enum setting_kind kind, const char *now,
 	*s = (struct setting){ .kind = kind };
 	snprintf(s->value, sizeof s->value, "%s", value);
 	snprintf(s->now, sizeof s->now, "%s", now ? now : "");
-	va_start(args, where);
 	vsnprintf(s->where, sizeof s->where, where, args);
+}
+
+void finding_setting(struct finding *f, enum setting_kind kind, const char *now, const char *value,
+		     const char *where, ...)
+{
+	va_list args;
+
+	va_start(args, where);
+	add_setting(f, kind, now, value, where, args);
 	va_end(args);
+}
+
+void finding_write(struct finding *f, const char *now, const char *value, const char *path, ...)
+{
+	va_list args;
+
+	va_start(args, path);
+	add_setting(f, SETTING_FILE, now, value, path, args);
+	va_end(args);
+	if (f->written++ < FINDING_SHOWN)
+		finding_fix(f, FIX_RUNTIME, "%secho %s > %s", *f->fix ? "; " : "", value,
+			    f->setting[f->settings - 1].where);
 }
 
 /* Where words for the kernel go on this machine. */
 void finding_boot(const struct host *h, struct finding *f, const char *words, ...)
 {
+	enum fix_kind kind;
 	va_list args;
 
 	f->boot_file = BOOT_CMDLINE;
 	va_start(args, words);
 	vsnprintf(f->boot, sizeof f->boot, words, args);
 	va_end(args);
+	if (*f->fix)
+		finding_fix(f, f->fix_kind, "; to stay so: ");
+	kind = *f->fix ? f->fix_kind : FIX_BOOT;
 	if (h->pi)
-		finding_fix(f, FIX_BOOT,
+		finding_fix(f, kind,
 			    "add to the one line of /boot/firmware/cmdline.txt, then reboot: %s",
 			    f->boot);
 	else
-		finding_fix(f, FIX_BOOT,
+		finding_fix(f, kind,
 			    "add to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and "
 			    "reboot: %s",
 			    f->boot);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include "doctor.h"
 
@@ -87,6 +87,17 @@ bool host_there(const struct host *h, const char *path, ...)
 	return fits && !access(whole, F_OK);
 }
 
+bool host_chosen(const struct host *h, char *word, size_t size, const char *path)
+{
+	char text[256];
+	const char *open;
+
+	if (!host_text(h, text, sizeof text, "%s", path) || !(open = strchr(text, '[')))
+		return false;
+	snprintf(word, size, "%.*s", (int)strcspn(open + 1, "]"), open + 1);
+	return true;
+}
+
 bool host_link(const struct host *h, char *name, size_t size, const char *path, ...)
 {
 	char whole[WHOLE], target[WHOLE];
@@ -131,10 +142,62 @@ bool host_ethtool(const struct host *h, const char *option, char *text, size_t s
 		return host_run(argv, text, size, why, why_size);
 	if (!strcmp(option, "--show-eee"))
 		option = "-eee";
-	if (host_text(h, text, size, "ethtool/%s/%s", h->iface, option + 1))
+	if (!host_text(h, text, size, "ethtool/%s/%s", h->iface, option + 1)) {
+		snprintf(why, why_size, "no file ethtool/%s/%s below the root", h->iface,
+			 option + 1);
+		return false;
+	}
+	/* How ethtool says no, by netlink and by ioctl. */
+	if (strncmp(text, "netlink error:", 14) && strncmp(text, "Cannot ", 7))
 		return true;
-	snprintf(why, why_size, "no file ethtool/%s/%s below the root", h->iface, option + 1);
+	snprintf(why, why_size, "ethtool says: %.*s", (int)strcspn(text, "\n"), text);
 	return false;
+}
+
+bool host_cmdline(const struct host *h, const char *word, char *value, size_t size)
+{
+	char line[4096];
+	size_t length = strlen(word);
+	bool found = false;
+
+	if (!host_text(h, line, sizeof line, "proc/cmdline"))
+		return false;
+	for (char *at = line; *(at += strspn(at, " "));) {
+		size_t whole = strcspn(at, " ");
+
+		if (!strncmp(at, word, length) && (whole == length || at[length] == '=')) {
+			const char *from = at + length + (whole > length);
+			snprintf(value, size, "%.*s", (int)(at + whole - from), from);
+			found = true;
+		}
+		at += whole;
+	}
+	return found;
+}
+
+bool host_hardware(const struct host *h)
+{
+	return host_there(h, "sys/class/net/%s/device", h->iface);
+}
+
+enum built host_process(const struct host *h, const char *name)
+{
+	char comm[32], whole[WHOLE];
+	enum built found = BUILT_NO;
+	DIR *proc;
+
+	if (!host_text(h, comm, sizeof comm, "proc/1/comm"))
+		return BUILT_NOT_KNOWN; /* hidepid */
+	snprintf(whole, sizeof whole, "%s/proc", h->root);
+	proc = opendir(whole);
+	for (struct dirent *d; proc && found == BUILT_NO && (d = readdir(proc));)
+		if (d->d_name[0] >= '0' && d->d_name[0] <= '9' &&
+		    host_text(h, comm, sizeof comm, "proc/%s/comm", d->d_name) &&
+		    !strcmp(comm, name))
+			found = BUILT_IN;
+	if (proc)
+		closedir(proc);
+	return proc ? found : BUILT_NOT_KNOWN;
 }
 
 /* --- which interface -------------------------------------------------------------------- */
@@ -208,8 +271,11 @@ static void ask_driver(struct host *h)
 static void ask_machine(struct host *h)
 {
 	char vendor[48];
+	unsigned major = 0, minor = 0, patch = 0;
 
 	host_text(h, h->release, sizeof h->release, "proc/sys/kernel/osrelease");
+	sscanf(h->release, "%u.%u.%u", &major, &minor, &patch);
+	h->version = host_version(major, minor, patch);
 	if (host_text(h, h->model, sizeof h->model, "proc/device-tree/model"))
 		h->pi = !strncmp(h->model, "Raspberry Pi", 12);
 	else if (host_text(h, vendor, sizeof vendor, "sys/class/dmi/id/sys_vendor")) {

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who else runs on saker's cores: tasks, the timer's tick, RCU's callbacks. */
+#include <string.h>
+#include "doctor_checks.h"
+
+/* The cores that a list in a file of the root leaves out. */
+static bool missing_in(const struct host *h, const char *list, cpu_set_t *missing)
+{
+	cpu_set_t set;
+
+	if (!cpus_parse(list, &set))
+		CPU_ZERO(&set);
+	CPU_AND(&set, &set, &h->cores);
+	CPU_XOR(missing, &h->cores, &set);
+	return CPU_COUNT(missing) > 0;
+}
+
+/* One core serves all: there is nothing to part. */
+static bool alone(const struct host *h, struct finding *f)
+{
+	if (CPU_COUNT(&h->online) > 1)
+		return false;
+	finding_is(f, VERDICT_INFO, "one core: saker shares it with everything else");
+	return true;
+}
+
+static bool can_partition(const struct host *h)
+{
+	char controllers[256];
+
+	return host_text(h, controllers, sizeof controllers, "sys/fs/cgroup/cgroup.controllers") &&
+	       strstr(controllers, "cpuset") &&
+	       host_version(6, 1, 0) <= h->version; /* isolated partitions: cgroup-v2.rst */
+}
+
+void check_isolation(const struct host *h, struct finding *f)
+{
+	char boot[CPUS_TEXT], parted[CPUS_TEXT], cores[CPUS_TEXT], house[CPUS_TEXT],
+		both[2 * CPUS_TEXT];
+	cpu_set_t missing;
+
+	finding_why(f, BASIS_RULE, "kernel/sched/fair.c: base slice 0.7 ms, times 3 on 4 cores",
+		    "another task on the core keeps it for a slice of 2 to 3 ms, in which no frame "
+		    "is answered");
+	if (alone(h, f))
+		return;
+	cpus_list(&h->cores, cores);
+	cpus_list(&h->house, house);
+	host_text(h, boot, sizeof boot, "sys/devices/system/cpu/isolated");
+	host_text(h, parted, sizeof parted, "sys/fs/cgroup/cpuset.cpus.isolated");
+	snprintf(both, sizeof both, "%s%s%s", boot, *boot && *parted ? "," : "", parted);
+	if (!missing_in(h, both, &missing)) {
+		finding_is(f, VERDICT_OK, "cores %s are isolated%s", cores,
+			   *boot ? "" : ", by a cpuset partition");
+		return;
+	}
+	if (host_cmdline(h, "isolcpus", both, sizeof both))
+		finding_is(f, VERDICT_WARN, "isolcpus=%s, but cores %s are not isolated", both,
+			   cores);
+	else
+		finding_is(f, VERDICT_WARN, "cores %s are not isolated: any task may run there",
+			   cores);
+	if (can_partition(h)) {
+		finding_setting(f, SETTING_PARTITION, parted, cores, "cpuset");
+		finding_fix(f, FIX_RUNTIME,
+			    "saker-doctor --fix makes an isolated cpuset partition of cores %s",
+			    cores);
+	}
+	finding_boot(h, f, "isolcpus=domain,managed_irq,%s irqaffinity=%s", cores, house);
+}
+
+/* --- the tick ------------------------------------------------------------------------------ */
+
+#define NO_HZ_FILE "sys/devices/system/cpu/nohz_full"
+
+/* The file is there where the kernel can; without any core it says (null). */
+static bool ticks(const struct host *h, cpu_set_t *missing)
+{
+	char list[CPUS_TEXT];
+
+	host_text(h, list, sizeof list, NO_HZ_FILE);
+	return missing_in(h, strchr(list, '(') ? "" : list, missing);
+}
+
+void check_nohz_full(const struct host *h, struct finding *f)
+{
+	char asked[CPUS_TEXT], cores[CPUS_TEXT];
+	bool can = host_there(h, NO_HZ_FILE) || config_option(h, "NO_HZ_FULL") == BUILT_IN;
+	bool wanted = host_cmdline(h, "nohz_full", asked, sizeof asked);
+	cpu_set_t missing;
+
+	finding_why(f, BASIS_MEASURED, "a virtual machine, AMD EPYC; not on a Raspberry Pi",
+		    "the timer interrupts the core each 1/HZ s for 15 us: of requests that take "
+		    "50 us one in 60 is hit at 250 Hz");
+	if (alone(h, f))
+		return;
+	cpus_list(&h->cores, cores);
+	if (!can && wanted) {
+		finding_is(f, VERDICT_WARN,
+			   "nohz_full=%s is on the command line, and this kernel ignores it: it "
+			   "has no NO_HZ_FULL",
+			   asked);
+		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y");
+	} else if (!can) {
+		finding_is(f, VERDICT_INFO,
+			   "this kernel cannot stop the tick: it has no NO_HZ_FULL");
+		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y");
+	} else if (ticks(h, &missing)) {
+		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
+			   "cores %s have a tick, and this kernel can stop it%s%s", cores,
+			   wanted ? "; the command line says nohz_full=" : "", wanted ? asked : "");
+		finding_boot(h, f, "nohz_full=%s", cores);
+	} else {
+		finding_is(f, VERDICT_OK, "no tick on cores %s while one task runs there", cores);
+	}
+}
+
+void check_tick(const struct host *h, struct finding *f)
+{
+	long hz = config_number(h, "HZ");
+	cpu_set_t missing;
+
+	finding_why(f, BASIS_MEASURED, "a virtual machine, AMD EPYC; not on a Raspberry Pi",
+		    "each tick takes 15 us of the core: 0.4 %% at 250 Hz, 1.5 %% at 1000 Hz");
+	if (hz < 0)
+		finding_is(f, VERDICT_UNKNOWN, "how often the timer ticks: %s",
+			   h->config ? "no HZ among the options" : h->config_why);
+	else if (host_there(h, NO_HZ_FILE) && !ticks(h, &missing))
+		finding_is(f, VERDICT_OK, "HZ=%ld, and no tick on saker's cores", hz);
+	else if (hz <= 250)
+		finding_is(f, VERDICT_OK, "HZ=%ld", hz);
+	else {
+		finding_is(f, VERDICT_INFO, "HZ=%ld", hz);
+		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_HZ_250=y, or NO_HZ_FULL");
+	}
+}
+
+void check_rcu_nocbs(const struct host *h, struct finding *f)
+{
+	enum built can = config_option(h, "RCU_NOCB_CPU");
+	char asked[CPUS_TEXT], cores[CPUS_TEXT];
+	bool wanted = host_cmdline(h, "rcu_nocbs", asked, sizeof asked);
+	cpu_set_t missing;
+
+	finding_why(f, BASIS_ESTIMATE, "not measured",
+		    "a core that frees for others what they gave up does so in batches of some "
+		    "10 us, in softirq, while frames wait");
+	if (alone(h, f))
+		return;
+	cpus_list(&h->cores, cores);
+	if (host_there(h, NO_HZ_FILE) && !ticks(h, &missing))
+		finding_is(f, VERDICT_OK, "nohz_full takes RCU's callbacks off cores %s", cores);
+	else if (can == BUILT_NO) {
+		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
+			   "%s%s%s: it has no RCU_NOCB_CPU",
+			   wanted ? "rcu_nocbs=" : "this kernel cannot move RCU's callbacks",
+			   wanted ? asked : "",
+			   wanted ? " is on the command line, and this kernel ignores it" : "");
+		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y, which has it too");
+	} else if (config_option(h, "RCU_NOCB_CPU_DEFAULT_ALL") == BUILT_IN)
+		finding_is(f, VERDICT_OK,
+			   "this kernel has RCU's callbacks in threads for all cores");
+	else if (can == BUILT_NOT_KNOWN)
+		finding_is(f, VERDICT_UNKNOWN, "whether this kernel knows rcu_nocbs: %s",
+			   h->config_why);
+	else if (wanted && !strcmp(asked, "all"))
+		finding_is(f, VERDICT_OK, "rcu_nocbs=all");
+	else if (wanted && !missing_in(h, asked, &missing))
+		finding_is(f, VERDICT_OK, "rcu_nocbs=%s", asked);
+	else {
+		finding_is(f, VERDICT_INFO, "RCU's callbacks run on cores %s", cores);
+		finding_boot(h, f, "rcu_nocbs=%s", cores);
+	}
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Programs and pins: what a crash of ours left, and whose are in the way. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include "attached.h"
+#include "doctor_checks.h"
+#include "limits.h"
+#include "stats.h"
+
+#define OURS "saker_"
+enum { TCX_MAX = 16 };
+#define TCX_INGRESS ((enum bpf_attach_type)46) /* Linux 6.6; not in older headers */
+
+struct program {
+	char hook[24];
+	unsigned id;
+	char name[64]; /* "": not told */
+	char off[96];  /* the command that takes it off */
+};
+
+struct programs {
+	struct program list[TCX_MAX + 16];
+	unsigned count;
+	char why[256]; /* not empty: something could not be asked */
+};
+
+static struct program *add(struct programs *p, const char *hook, unsigned id, const char *name)
+{
+	struct program *one = &p->list[p->count];
+
+	if (p->count + 1 < array_size(p->list))
+		p->count++;
+	*one = (struct program){ .id = id };
+	snprintf(one->hook, sizeof one->hook, "%s", hook);
+	snprintf(one->name, sizeof one->name, "%s", name);
+	return one;
+}
+
+/* --- the hooks of a real host ------------------------------------------------------------- */
+
+static void name_of(unsigned id, char name[16])
+{
+	struct bpf_prog_info info = { .type = 0 };
+	__u32 size = sizeof info;
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	name[0] = '\0';
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &size))
+		snprintf(name, 16, "%.15s", info.name);
+	close(fd);
+}
+
+static void ask_xdp(const struct host *h, struct programs *p)
+{
+	struct attached there;
+	int error = attached_ask(&there, if_nametoindex(h->iface));
+
+	if (error)
+		snprintf(p->why, sizeof p->why, "cannot ask for the XDP program: %s",
+			 strerror(-error));
+	else if (there.prog_id)
+		snprintf(add(p, there.word, there.prog_id, there.name)->off, sizeof p->list->off,
+			 "ip link set dev %s %s off", h->iface, there.word);
+}
+
+static void ask_tcx(const struct host *h, struct programs *p)
+{
+	__u32 ids[TCX_MAX] = { 0 }, flags = 0, count = TCX_MAX;
+	char name[16];
+
+	/* An older kernel has no such hook: nothing is there. */
+	if (bpf_prog_query((int)if_nametoindex(h->iface), TCX_INGRESS, 0, &flags, ids, &count)) {
+		if (errno == EPERM || errno == EACCES)
+			snprintf(p->why, sizeof p->why, "only root may ask for programs");
+		return;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		name_of(ids[i], name);
+		snprintf(add(p, "tcx/ingress", ids[i], name)->off, sizeof p->list->off,
+			 "bpftool net detach tcx_ingress dev %s, or end who holds it", h->iface);
+	}
+}
+
+/* --- what tools print ------------------------------------------------------------------------ */
+
+/* `ip -details link show dev IFACE`: "prog/xdp id 12 name xdp_pass tag 3b1... jited"; the
+ * mode stands in the first line. */
+static void read_ip(const struct host *h, struct programs *p)
+{
+	char text[4096], name[64] = "";
+	const char *at;
+	unsigned id;
+
+	if (!host_text(h, text, sizeof text, "ip/%s/link", h->iface)) {
+		snprintf(p->why, sizeof p->why, "no file ip/%s/link below the root", h->iface);
+		return;
+	}
+	at = strstr(text, "prog/xdp id ");
+	if (!at || sscanf(at, "prog/xdp id %u name %63s", &id, name) < 1)
+		return;
+	const char *word = strstr(text, " xdpgeneric") ? "xdpgeneric" : "xdpdrv";
+	snprintf(add(p, word, id, name)->off, sizeof p->list->off, "ip link set dev %s %s off",
+		 h->iface, word);
+}
+
+/* `tc filter show dev IFACE ingress`: "filter protocol all pref 1 bpf chain 0 handle 0x1 NAME
+ * direct-action not_in_hw id 12 ..."; what is not bpf may take frames too. */
+static void read_tc(const char *text, const struct host *h, struct programs *p)
+{
+	for (const char *at = text; (at = strstr(at, "filter ")); at++) {
+		char line[512], kind[32], name[64] = "";
+		unsigned pref, id = 0;
+		const char *from;
+
+		if (at > text && at[-1] != '\n')
+			continue;
+		snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+		from = strstr(line, " pref ");
+		if (!from || sscanf(from, " pref %u %31s", &pref, kind) != 2)
+			continue;
+		if (!(from = strstr(line, " handle ")))
+			continue; /* its head; a line with the filter follows */
+		if (strcmp(kind, "bpf"))
+			snprintf(name, sizeof name, "a filter of kind %s", kind);
+		else
+			sscanf(from, " handle %*s %63[^: ]", name);
+		from = strstr(line, " id ");
+		if (from)
+			sscanf(from, " id %u", &id);
+		snprintf(add(p, "clsact/ingress", id, name)->off, sizeof p->list->off,
+			 "tc filter del dev %s ingress pref %u", h->iface, pref);
+	}
+}
+
+static void ask_clsact(const struct host *h, struct programs *p)
+{
+	static char text[HOST_TEXT];
+	char *argv[] = { "tc", "filter", "show", "dev", (char *)h->iface, "ingress", NULL };
+	char why[200];
+
+	if (!host_real(h)) {
+		if (host_text(h, text, sizeof text, "tc/%s/ingress", h->iface))
+			read_tc(text, h, p);
+		else
+			snprintf(p->why, sizeof p->why, "no file tc/%s/ingress below the root",
+				 h->iface);
+	} else if (host_run(argv, text, sizeof text, why, sizeof why)) {
+		read_tc(text, h, p);
+	} else {
+		snprintf(p->why, sizeof p->why, "%s", why);
+	}
+}
+
+static const struct programs *programs_of(const struct host *h, bool tc)
+{
+	static struct programs p;
+
+	p = (struct programs){ .count = 0 };
+	if (!tc && host_real(h))
+		ask_xdp(h, &p);
+	else if (!tc)
+		read_ip(h, &p);
+	if (tc && host_real(h))
+		ask_tcx(h, &p);
+	if (tc)
+		ask_clsact(h, &p);
+	return &p;
+}
+
+static bool ours(const struct program *one)
+{
+	return !strncmp(one->name, OURS, strlen(OURS));
+}
+
+/* The first that is ours, or the first that is not; NULL. */
+static const struct program *first(const struct programs *p, bool of_us)
+{
+	for (unsigned i = 0; i < p->count; i++)
+		if (ours(&p->list[i]) == of_us)
+			return &p->list[i];
+	return NULL;
+}
+
+/* --- checks ------------------------------------------------------------------------------------- */
+
+void check_xdp_program(const struct host *h, struct finding *f)
+{
+	const struct programs *p = programs_of(h, false);
+	const struct program *other = first(p, false);
+
+	finding_why(f, BASIS_RULE, "kernel: one native and one generic program an interface",
+		    "an interface takes one XDP program: while another's is there saker does not "
+		    "start but with --io=packet or --io=socket");
+	if (*p->why)
+		finding_is(f, VERDICT_UNKNOWN, "%s", p->why);
+	else if (other && !*other->name && geteuid())
+		finding_is(
+			f, VERDICT_UNKNOWN,
+			"a program is there (%s, id %u), and only root may ask whose: run as root",
+			other->hook, other->id);
+	else if (other) {
+		finding_is(f, VERDICT_WARN, "another's XDP program is on %s: %s (%s, id %u)",
+			   h->iface, *other->name ? other->name : "without a name", other->hook,
+			   other->id);
+		finding_fix(f, FIX_HAND, "%s, if nobody needs it", other->off);
+	} else
+		finding_is(f, VERDICT_OK, "no other's XDP program is on %s", h->iface);
+}
+
+void check_tc_programs(const struct host *h, struct finding *f)
+{
+	const struct programs *p = programs_of(h, true);
+	const struct program *other = first(p, false);
+	bool packet = config_option(h, "XDP_SOCKETS") == BUILT_NO;
+
+	finding_why(f, BASIS_RULE, "net/core/dev.c: generic XDP comes before tc ingress",
+		    "frames that saker takes by XDP never come there; with --io=packet who stands "
+		    "first takes them, and what another drops or redirects saker does not see");
+	if (*p->why)
+		finding_is(f, VERDICT_UNKNOWN, "%s", p->why);
+	else if (other) {
+		finding_is(f, packet ? VERDICT_WARN : VERDICT_INFO, "%s at %s of %s%s",
+			   *other->name ? other->name : "another's program", other->hook, h->iface,
+			   p->count > 1 ? ", and more" : "");
+		finding_fix(f, FIX_HAND, "%s, if nobody needs it", other->off);
+	} else
+		finding_is(f, VERDICT_OK, "nobody else is at tc ingress of %s", h->iface);
+}
+
+/* --- leftovers ------------------------------------------------------------------------------------ */
+
+/* Whose pins they are stands in the maps; files have no maps, but they have processes. */
+static enum built lives(const struct host *h, const char *dir)
+{
+	static struct stats_report report;
+	char error[256], comm[32];
+
+	if (!host_real(h))
+		return host_process(h, "saker");
+	if (stats_load(&report, dir, error, sizeof error))
+		return BUILT_NOT_KNOWN;
+	if (report.now_ns - report.live.io[0].heartbeat_ns < (uint64_t)STALL_MS * NS_PER_MS)
+		return BUILT_IN;
+	return host_text(h, comm, sizeof comm, "proc/%u/comm", report.mode.pid) &&
+			       !strcmp(comm, "saker") ?
+		       BUILT_IN :
+		       BUILT_NO;
+}
+
+static unsigned dead_pins(const struct host *h, char *first_dir, size_t size, bool *unsure)
+{
+	static char found[HOST_PATHS][HOST_PATH];
+	unsigned n = host_glob(h, found, HOST_PATHS, "sys/fs/bpf/saker/*"), dead = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *name = strrchr(found[i], '/') + 1;
+		enum built alive;
+
+		if (!strncmp(name, "setting-", 8))
+			continue; /* its lock says whether somebody needs it: saker's start looks */
+		alive = lives(h, found[i]);
+		*unsure |= alive == BUILT_NOT_KNOWN;
+		if (alive != BUILT_NO)
+			continue;
+		if (!dead++)
+			snprintf(first_dir, size, "%s", name);
+	}
+	return dead;
+}
+
+/* A program of ours at a hook, while no saker runs. */
+static const struct program *orphan(const struct host *h, char *why, size_t size)
+{
+	for (unsigned tc = 0; tc < 2 && *h->iface; tc++) {
+		const struct programs *p = programs_of(h, tc);
+		const struct program *left = first(p, true);
+
+		if (left)
+			return left;
+		if (*p->why)
+			snprintf(why, size, "%s", p->why);
+	}
+	return NULL;
+}
+
+void check_leftovers(const struct host *h, struct finding *f)
+{
+	char name[64] = "", why[256] = "";
+	bool unsure = false;
+	unsigned dead = dead_pins(h, name, sizeof name, &unsure);
+	enum built running = host_process(h, "saker");
+	const struct program *left = running == BUILT_NO ? orphan(h, why, sizeof why) : NULL;
+
+	finding_why(f, BASIS_RULE, "docs/failure-modes.md, 10",
+		    "what a crash left takes no frames (its heartbeat is old), and the next start "
+		    "replaces it; until then each frame still passes a program of ours");
+	if (host_real(h) && geteuid())
+		finding_is(f, VERDICT_UNKNOWN, "only root may look into /sys/fs/bpf: run as root");
+	else if (dead) {
+		finding_is(f, VERDICT_WARN, "maps of a saker that is gone: /sys/fs/bpf/saker/%s%s",
+			   name, dead > 1 ? ", and more" : "");
+		finding_fix(f, FIX_HAND, "saker-ctl -i %s detach", name);
+	} else if (left) {
+		finding_is(f, VERDICT_WARN,
+			   "a program of a saker that is gone: %s at %s of %s (id %u)", left->name,
+			   left->hook, h->iface, left->id);
+		finding_fix(f, FIX_HAND, "saker-ctl -i %s detach; or %s", h->iface, left->off);
+	} else if (unsure)
+		finding_is(f, VERDICT_UNKNOWN, "maps in /sys/fs/bpf/saker that cannot be read");
+	else if (running == BUILT_NOT_KNOWN)
+		finding_is(f, VERDICT_UNKNOWN, "/proc hides other processes: run as root");
+	else if (*why)
+		finding_is(f, VERDICT_UNKNOWN, "%s", why);
+	else
+		finding_is(f, VERDICT_OK, "nothing of ours without a process%s",
+			   running == BUILT_IN ? "; saker runs" : "");
+}
