@@ -308,7 +308,7 @@ SANITIZE := address,undefined
 check:
 	$Qtests/check.sh $B
 
-check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe $B/saker-load $(MEASURES:%=$B/%)
+check-pure: layers pure $(unit) $(edge) $(wire) $(fuzz) $B/http_oracle $B/saker-probe $B/saker-load $B/saker-doctor $(MEASURES:%=$B/%)
 	$Qtests/pure.sh $B
 
 check-san:

@@ -64,8 +64,8 @@ enum setting_kind {
 struct setting {
 	enum setting_kind kind;
 	char where[112];
-	char value[64];
-	char now[64]; /* what it is */
+	char value[160];
+	char now[64]; /* what it is; may be cut */
 };
 
 enum boot_file {
@@ -133,6 +133,7 @@ struct host {
 	bool pi;          /* a Raspberry Pi */
 	cpu_set_t online;
 	cpu_set_t cores; /* saker's: --cpus, else those that are isolated, else all but the first */
+	char named[328]; /* "core 1", "cores 1-3" */
 	cpu_set_t house; /* the others: interrupts, everybody else */
 	char *config;    /* the kernel's options, or NULL */
 	char config_from[128];
@@ -202,7 +203,8 @@ const char *built_name(enum built option);
 
 /* --- lists of CPUs (doctor_cpus.c) ---------------------------------------------------------- */
 
-enum { CPUS_TEXT = 128 };
+/* A mask of all that there may be takes 288; a list is cut, and ends with ",..." then. */
+enum { CPUS_TEXT = 320 };
 
 /* "0-3,8"; "" is the empty set. False: it is none. */
 bool cpus_parse(const char *text, cpu_set_t *set);

@@ -151,7 +151,7 @@ void check_aspm(const struct host *h, struct finding *f)
 		finding_is(f, VERDICT_OK, "the card's link does not sleep: l1_aspm is 0");
 	} else if (!known) {
 		finding_is(f, VERDICT_UNKNOWN, "no pcie_aspm in this kernel: the firmware decides");
-	} else if (l1 < 0 && !h->pi && !strcmp(policy, "default")) {
+	} else if (l1 < 0 && !strcmp(policy, "default")) {
 		finding_is(f, VERDICT_UNKNOWN,
 			   "policy default: the firmware decides, and nothing tells what it chose");
 	} else {

@@ -20,8 +20,7 @@ static bool load(struct host *h, const char *path)
 		return false;
 	h->config = malloc(CONFIG_BYTES);
 	length = h->config ? gzread(file, h->config, CONFIG_BYTES - 1) : -1;
-	gzclose(file);
-	if (length <= 0) {
+	if (gzclose(file) != Z_OK || length <= 0) {
 		free(h->config);
 		h->config = NULL;
 		return false;

@@ -40,7 +40,8 @@ static void add_setting(struct finding *f, enum setting_kind kind, const char *n
 {
 	struct setting *s;
 
-	if (f->settings == FINDING_SETTINGS) {
+	/* Half a value is none. */
+	if (f->settings == FINDING_SETTINGS || strlen(value) >= sizeof s->value) {
 		f->settings_left++;
 		return;
 	}
@@ -68,7 +69,7 @@ void finding_write(struct finding *f, const char *now, const char *value, const 
 	va_start(args, path);
 	add_setting(f, SETTING_FILE, now, value, path, args);
 	va_end(args);
-	if (f->written++ < FINDING_SHOWN)
+	if (f->written++ < FINDING_SHOWN && f->settings)
 		finding_fix(f, FIX_RUNTIME, "%secho %s > %s", *f->fix ? "; " : "", value,
 			    f->setting[f->settings - 1].where);
 }

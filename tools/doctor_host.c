@@ -286,11 +286,59 @@ static void ask_machine(struct host *h)
 	}
 }
 
+/* By the boot line, or by a cpuset partition. */
+static bool isolated(const struct host *h, cpu_set_t *set)
+{
+	static const char *const files[] = { "sys/devices/system/cpu/isolated",
+					     "sys/fs/cgroup/cpuset.cpus.isolated" };
+	char text[CPUS_TEXT];
+	cpu_set_t some;
+
+	CPU_ZERO(set);
+	for (unsigned i = 0; i < array_size(files); i++)
+		if (host_text(h, text, sizeof text, "%s", files[i]) && cpus_parse(text, &some))
+			CPU_OR(set, set, &some);
+	CPU_AND(set, set, &h->online);
+	return CPU_COUNT(set) > 0;
+}
+
 /* With no word from anybody: the first core is the house's, the rest ours. */
+static void all_but_first(struct host *h)
+{
+	h->cores = h->online;
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&h->online) > 1; cpu++)
+		if (CPU_ISSET(cpu, &h->online)) {
+			CPU_CLR(cpu, &h->cores);
+			break;
+		}
+}
+
+static bool take_cpus(struct host *h, const char *given, char *error, size_t size)
+{
+	char text[CPUS_TEXT];
+	cpu_set_t set;
+
+	if (!cpus_parse(given, &h->cores) || !CPU_COUNT(&h->cores)) {
+		snprintf(error, size, "--cpus=%s: wanted a list like 1-3", given);
+		return false;
+	}
+	CPU_AND(&set, &h->cores, &h->online);
+	if (!CPU_EQUAL(&set, &h->cores)) {
+		snprintf(error, size, "--cpus=%s: online are %s", given,
+			 cpus_list(&h->online, text));
+		return false;
+	}
+	if (CPU_EQUAL(&set, &h->online) && CPU_COUNT(&set) > 1) {
+		snprintf(error, size, "--cpus=%s: leave one of %s to the rest of the machine",
+			 given, cpus_list(&h->online, text));
+		return false;
+	}
+	return true;
+}
+
 static bool ask_cpus(struct host *h, const char *given, char *error, size_t size)
 {
 	char text[CPUS_TEXT] = "";
-	cpu_set_t set;
 
 	if (!host_text(h, text, sizeof text, "sys/devices/system/cpu/online") ||
 	    !cpus_parse(text, &h->online) || !CPU_COUNT(&h->online)) {
@@ -298,30 +346,13 @@ static bool ask_cpus(struct host *h, const char *given, char *error, size_t size
 			 h->root, host_real(h) ? ": is /sys mounted?" : "");
 		return false;
 	}
-	if (given) {
-		if (!cpus_parse(given, &set) || !CPU_COUNT(&set)) {
-			snprintf(error, size, "--cpus=%s: wanted a list like 1-3", given);
-			return false;
-		}
-		h->cores = set;
-		CPU_AND(&set, &set, &h->online);
-		if (!CPU_EQUAL(&set, &h->cores)) {
-			snprintf(error, size, "--cpus=%s: of these are online %s", given, text);
-			return false;
-		}
-	} else if (host_text(h, text, sizeof text, "sys/devices/system/cpu/isolated") &&
-		   cpus_parse(text, &set) && CPU_COUNT(&set)) {
-		h->cores = set;
-	} else {
-		h->cores = h->online;
-		for (unsigned cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&h->online) > 1; cpu++)
-			if (CPU_ISSET(cpu, &h->online)) {
-				CPU_CLR(cpu, &h->cores);
-				break;
-			}
-	}
+	if (given && !take_cpus(h, given, error, size))
+		return false;
+	if (!given && !isolated(h, &h->cores))
+		all_but_first(h);
+	snprintf(h->named, sizeof h->named, "core%s %s", CPU_COUNT(&h->cores) > 1 ? "s" : "",
+		 cpus_list(&h->cores, text));
 	CPU_XOR(&h->house, &h->online, &h->cores);
-	CPU_AND(&h->house, &h->house, &h->online);
 	return true;
 }
 

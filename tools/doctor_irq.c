@@ -49,7 +49,7 @@ static unsigned irqs_of(const struct host *h, unsigned list[IRQS_MAX])
 
 void check_irq_affinity(const struct host *h, struct finding *f)
 {
-	char text[CPUS_TEXT], where[CPUS_TEXT] = "", house[CPUS_TEXT], cores[CPUS_TEXT];
+	char text[CPUS_TEXT], where[CPUS_TEXT] = "", house[CPUS_TEXT];
 	unsigned irq[IRQS_MAX], count, bad = 0;
 	cpu_set_t set;
 
@@ -62,7 +62,6 @@ void check_irq_affinity(const struct host *h, struct finding *f)
 	}
 	count = irqs_of(h, irq);
 	cpus_list(&h->house, house);
-	cpus_list(&h->cores, cores);
 	for (unsigned i = 0; i < count; i++) {
 		if (!host_text(h, text, sizeof text, "proc/irq/%u/smp_affinity_list", irq[i]) ||
 		    !cpus_parse(text, &set)) {
@@ -80,14 +79,14 @@ void check_irq_affinity(const struct host *h, struct finding *f)
 	if (!count)
 		finding_is(f, VERDICT_UNKNOWN, "no line of /proc/interrupts names %s", h->iface);
 	else if (!bad)
-		finding_is(f, VERDICT_OK, "%u interrupt%s, none on cores %s", count,
-			   count > 1 ? "s" : "", cores);
+		finding_is(f, VERDICT_OK, "%u interrupt%s, none on %s", count, count > 1 ? "s" : "",
+			   h->named);
 	else if (!*house)
 		finding_is(f, VERDICT_INFO, "one core takes the interrupts, too");
 	else
-		finding_is(f, VERDICT_WARN,
-			   "%u of %u interrupt%s may come on saker's cores %s: %s%s", bad, count,
-			   count > 1 ? "s" : "", cores, bad > 1 ? "such as " : "", where);
+		finding_is(f, VERDICT_WARN, "%u of %u interrupt%s may come on saker's %s: %s%s",
+			   bad, count, count > 1 ? "s" : "", h->named, bad > 1 ? "such as " : "",
+			   where);
 }
 
 void check_irqbalance(const struct host *h, struct finding *f)
@@ -116,7 +115,7 @@ void check_irqbalance(const struct host *h, struct finding *f)
 			return;
 		}
 	}
-	finding_is(f, VERDICT_WARN, "it runs, and may use cores %s", cores);
+	finding_is(f, VERDICT_WARN, "it runs, and may use %s", h->named);
 	finding_fix(f, FIX_HAND,
 		    "IRQBALANCE_BANNED_CPULIST=%s in /etc/default/irqbalance and systemctl restart "
 		    "irqbalance, or systemctl disable --now irqbalance",
@@ -125,7 +124,7 @@ void check_irqbalance(const struct host *h, struct finding *f)
 
 void check_rps(const struct host *h, struct finding *f)
 {
-	char text[CPUS_TEXT], now[CPUS_TEXT] = "", mask[CPUS_TEXT], cores[CPUS_TEXT];
+	char text[CPUS_TEXT], now[CPUS_TEXT] = "", mask[CPUS_TEXT];
 	unsigned queue = 0, bad = 0;
 	cpu_set_t set;
 
@@ -158,7 +157,6 @@ void check_rps(const struct host *h, struct finding *f)
 	else if (!bad)
 		finding_is(f, VERDICT_OK, "receive packet steering leaves saker's cores alone");
 	else
-		finding_is(f, VERDICT_WARN,
-			   "rps_cpus is %s: frames are handled on saker's cores %s", now,
-			   cpus_list(&h->cores, cores));
+		finding_is(f, VERDICT_WARN, "rps_cpus is %s: frames are handled on saker's %s", now,
+			   h->named);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 #include "doctor_checks.h"
 
+#define ISOLATED_FILE "sys/devices/system/cpu/isolated"
+
 /* The cores that a list in a file of the root leaves out. */
 static bool missing_in(const struct host *h, const char *list, cpu_set_t *missing)
 {
@@ -24,6 +26,15 @@ static bool alone(const struct host *h, struct finding *f)
 	return true;
 }
 
+/* Every kernel since 4.2 has this file: without it, nothing is known of what it has not. */
+static bool told(const struct host *h, struct finding *f)
+{
+	if (host_there(h, ISOLATED_FILE))
+		return true;
+	finding_is(f, VERDICT_UNKNOWN, "no /" ISOLATED_FILE);
+	return false;
+}
+
 static bool can_partition(const struct host *h)
 {
 	char controllers[256];
@@ -42,29 +53,28 @@ void check_isolation(const struct host *h, struct finding *f)
 	finding_why(f, BASIS_RULE, "kernel/sched/fair.c: base slice 0.7 ms, times 3 on 4 cores",
 		    "another task on the core keeps it for a slice of 2 to 3 ms, in which no frame "
 		    "is answered");
-	if (alone(h, f))
+	if (alone(h, f) || !told(h, f))
 		return;
 	cpus_list(&h->cores, cores);
 	cpus_list(&h->house, house);
-	host_text(h, boot, sizeof boot, "sys/devices/system/cpu/isolated");
+	host_text(h, boot, sizeof boot, ISOLATED_FILE);
 	host_text(h, parted, sizeof parted, "sys/fs/cgroup/cpuset.cpus.isolated");
 	snprintf(both, sizeof both, "%s%s%s", boot, *boot && *parted ? "," : "", parted);
 	if (!missing_in(h, both, &missing)) {
-		finding_is(f, VERDICT_OK, "cores %s are isolated%s", cores,
+		finding_is(f, VERDICT_OK, "isolated: %s%s", h->named,
 			   *boot ? "" : ", by a cpuset partition");
 		return;
 	}
 	if (host_cmdline(h, "isolcpus", both, sizeof both))
-		finding_is(f, VERDICT_WARN, "isolcpus=%s, but cores %s are not isolated", both,
-			   cores);
+		finding_is(f, VERDICT_WARN, "isolcpus=%s, but not isolated: %s", both, h->named);
 	else
-		finding_is(f, VERDICT_WARN, "cores %s are not isolated: any task may run there",
-			   cores);
+		finding_is(f, VERDICT_WARN, "not isolated, so that any task may run there: %s",
+			   h->named);
 	if (can_partition(h)) {
 		finding_setting(f, SETTING_PARTITION, parted, cores, "cpuset");
 		finding_fix(f, FIX_RUNTIME,
-			    "saker-doctor --fix makes an isolated cpuset partition of cores %s",
-			    cores);
+			    "saker-doctor --fix makes an isolated cpuset partition of %s",
+			    h->named);
 	}
 	finding_boot(h, f, "isolcpus=domain,managed_irq,%s irqaffinity=%s", cores, house);
 }
@@ -85,14 +95,14 @@ static bool ticks(const struct host *h, cpu_set_t *missing)
 void check_nohz_full(const struct host *h, struct finding *f)
 {
 	char asked[CPUS_TEXT], cores[CPUS_TEXT];
-	bool can = host_there(h, NO_HZ_FILE) || config_option(h, "NO_HZ_FULL") == BUILT_IN;
+	bool can = host_there(h, NO_HZ_FILE);
 	bool wanted = host_cmdline(h, "nohz_full", asked, sizeof asked);
 	cpu_set_t missing;
 
 	finding_why(f, BASIS_MEASURED, "a virtual machine, AMD EPYC; not on a Raspberry Pi",
 		    "the timer interrupts the core each 1/HZ s for 15 us: of requests that take "
 		    "50 us one in 60 is hit at 250 Hz");
-	if (alone(h, f))
+	if (alone(h, f) || !told(h, f))
 		return;
 	cpus_list(&h->cores, cores);
 	if (!can && wanted) {
@@ -107,11 +117,11 @@ void check_nohz_full(const struct host *h, struct finding *f)
 		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y");
 	} else if (ticks(h, &missing)) {
 		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
-			   "cores %s have a tick, and this kernel can stop it%s%s", cores,
+			   "the timer ticks on %s, and this kernel can stop it%s%s", h->named,
 			   wanted ? "; the command line says nohz_full=" : "", wanted ? asked : "");
 		finding_boot(h, f, "nohz_full=%s", cores);
 	} else {
-		finding_is(f, VERDICT_OK, "no tick on cores %s while one task runs there", cores);
+		finding_is(f, VERDICT_OK, "no tick on %s while one task runs there", h->named);
 	}
 }
 
@@ -149,7 +159,7 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 		return;
 	cpus_list(&h->cores, cores);
 	if (host_there(h, NO_HZ_FILE) && !ticks(h, &missing))
-		finding_is(f, VERDICT_OK, "nohz_full takes RCU's callbacks off cores %s", cores);
+		finding_is(f, VERDICT_OK, "nohz_full takes RCU's callbacks off %s", h->named);
 	else if (can == BUILT_NO) {
 		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
 			   "%s%s%s: it has no RCU_NOCB_CPU",
@@ -168,7 +178,7 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 	else if (wanted && !missing_in(h, asked, &missing))
 		finding_is(f, VERDICT_OK, "rcu_nocbs=%s", asked);
 	else {
-		finding_is(f, VERDICT_INFO, "RCU's callbacks run on cores %s", cores);
+		finding_is(f, VERDICT_INFO, "RCU's callbacks run on %s", h->named);
 		finding_boot(h, f, "rcu_nocbs=%s", cores);
 	}
 }

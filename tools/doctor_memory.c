@@ -67,7 +67,9 @@ void check_numa(const struct host *h, struct finding *f)
 		    "a core reads what the card wrote, about 0.1 us more for each cache line that "
 		    "comes from another node");
 	host_number(h, &nic, "sys/class/net/%s/device/numa_node", h->iface);
-	if (n <= 1) {
+	if (!n && !host_there(h, "sys/devices/system/cpu/isolated")) {
+		finding_is(f, VERDICT_UNKNOWN, "no /sys/devices/system/node");
+	} else if (n <= 1) {
 		finding_is(f, VERDICT_OK, "one node");
 	} else if (host_cmdline(h, "numa", fake, sizeof fake) && !strncmp(fake, "fake=", 5)) {
 		finding_is(f, VERDICT_OK,
@@ -173,9 +175,9 @@ void check_memlock(const struct host *h, struct finding *f)
 		    "frames of AF_XDP are locked memory, %lld KiB here: without CAP_IPC_LOCK they "
 		    "count against RLIMIT_MEMLOCK, and above it the start is refused (ENOBUFS)",
 		    need >> 10);
-	if (host_text(h, text, sizeof text, "proc/self/status") &&
-	    field_text(text, "CapEff", caps, sizeof caps) &&
-	    strtoull(caps, NULL, 16) >> MAY_LOCK & 1) {
+	bool told = host_text(h, text, sizeof text, "proc/self/status") &&
+		    field_text(text, "CapEff", caps, sizeof caps);
+	if (told && strtoull(caps, NULL, 16) >> MAY_LOCK & 1) {
 		finding_is(f, VERDICT_OK, "CAP_IPC_LOCK: no limit counts");
 		return;
 	}
@@ -186,6 +188,11 @@ void check_memlock(const struct host *h, struct finding *f)
 		finding_is(f, VERDICT_UNKNOWN, "no limit in /proc/self/limits");
 	else if (!strcmp(limit, "unlimited") || strtoll(limit, NULL, 10) >= need)
 		finding_is(f, VERDICT_OK, "%s bytes may be locked", limit);
+	else if (!told)
+		finding_is(f, VERDICT_UNKNOWN,
+			   "%s bytes may be locked, and /proc/self/status does not tell whether "
+			   "that counts",
+			   limit);
 	else {
 		finding_is(f, VERDICT_WARN, "%s bytes may be locked", limit);
 		finding_fix(f, FIX_HAND,

@@ -49,6 +49,44 @@ class Facts(unittest.TestCase):
         self.assertRegex(got["boot_id"], r"^[0-9a-f-]{36}$")
 
 
+DOCTOR = """{"counts": {"ok": 1, "info": 0, "warn": 2, "fail": 0, "unknown": 1}, "findings": [
+{"check": "eee", "verdict": "warn"}, {"check": "mtu", "verdict": "ok"},
+{"check": "governor", "verdict": "warn"}, {"check": "throttle", "verdict": "unknown"}]}"""
+
+
+class Doctor(unittest.TestCase):
+    class Here:
+        iface = "lo"
+
+        @staticmethod
+        def to_server(_, words):
+            return words
+
+    def test_verdict(self):
+        self.assertEqual(facts.verdict(DOCTOR),
+                         {"counts": {"ok": 1, "info": 0, "warn": 2, "fail": 0, "unknown": 1},
+                          "warn": ["eee", "governor"], "fail": [], "unknown": ["throttle"]})
+
+    def test_no_verdict(self):
+        for text in ("", "saker-doctor: no", "[]", "{}", '{"findings": [], "count": {}}'):
+            with self.subTest(text):
+                self.assertIsNone(facts.verdict(text))
+
+    def test_of_this_host(self):
+        build = Path(os.environ.get("BUILD", "build/host"))
+        if not (build / "saker-doctor").exists():
+            self.skipTest(f"{build / 'saker-doctor'} is not built: run make")
+        got = facts.doctor(programs.Programs(str(build), build), self.Here)
+        self.assertEqual(got["counts"]["warn"], len(got["warn"]))
+        self.assertGreater(sum(got["counts"].values()), 30)
+
+    def test_none(self):
+        with tempfile.TemporaryDirectory() as empty:
+            here = programs.Programs(None, Path(empty))
+            if not here.find("saker-doctor"):
+                self.assertIsNone(facts.doctor(here, self.Here))
+
+
 class Need(unittest.TestCase):
     def setUp(self):
         self.root = Path(tempfile.mkdtemp())

@@ -99,16 +99,24 @@ def versions(programs) -> Dict[str, Optional[str]]:
     return found
 
 
-def doctor(programs, place) -> Optional[Any]:
-    """What saker-doctor says of the host and the interface; None: there is none, or no verdict."""
+def verdict(text: str) -> Optional[Dict[str, Any]]:
+    """Of what saker-doctor prints with --json: how many of each, and which of them are not fine."""
+    try:
+        said = json.loads(text)
+        named = {word: [one["check"] for one in said["findings"] if one["verdict"] == word]
+                 for word in ("warn", "fail", "unknown")}
+        return {"counts": said["counts"], **named}
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def doctor(programs, place) -> Optional[Dict[str, Any]]:
+    """saker-doctor's verdict on the host and the interface; None: there is none."""
     path = programs.find("saker-doctor")
     if not path:
         return None
-    done = process.run(place.to_server(ALL, [path, "-i", place.iface, "--json"]), 60)
-    try:
-        return json.loads(done.stdout)
-    except ValueError:
-        return None
+    return verdict(process.run(place.to_server(ALL, [path, "-i", place.iface, "--json"]),
+                               60).stdout)
 
 
 def gather(programs, place) -> Dict[str, Any]:
