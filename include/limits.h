@@ -6,7 +6,10 @@
  *          option in conf.h; the rest is fixed when the program is built.
  * Units    In the name where the number is not a plain count.
  */
-#ifndef LIMITS_H
+#ifdef _GCC_NEXT_LIMITS_H
+/* gcc's <limits.h> asks for the C library's with quotes, and so finds this one. */
+#include_next <limits.h>
+#elif !defined LIMITS_H
 #define LIMITS_H
 
 /* --- frames ------------------------------------------------------------- */
