@@ -59,8 +59,9 @@ enum tcp_state {
 	X(stray_rst) \
 	X(bad_flags) \
 	X(table_full) \
-	X(out_of_window) X(out_of_order) X(too_many_gaps) X(duplicate) X(paws) X(bad_ack) \
-		X(old_ack) X(challenge) X(reset_in) X(no_buffer) X(timewait)
+	X(out_of_window) \
+	X(out_of_order) X(too_many_gaps) X(duplicate) X(paws) X(bad_ack) X(old_ack) X(challenge) \
+		X(reset_in) X(no_buffer) X(timewait)
 
 enum tcp_verdict {
 #define X(name) TCP_##name,
@@ -78,8 +79,9 @@ enum tcp_verdict {
 	X(probes) \
 	X(timed_out) \
 	X(linger_ended) \
-	X(reset_out) X(closed) X(replaced) X(timewait_evicted) X(reneged) X(mtu_lowered) \
-		X(mtu_no_less) X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
+	X(reset_out) \
+	X(closed) X(replaced) X(timewait_evicted) X(reneged) X(mtu_lowered) X(mtu_no_less) \
+		X(mtu_tiny) X(mtu_not_sent) X(mtu_stray)
 
 struct tcp_tally {
 #define X(name) uint64_t name;
@@ -222,6 +224,8 @@ void tcp_describe(const struct tcp *t, uint16_t slot, struct tcp_view *v);
 
 enum tcp_state tcp_state(const struct tcp *t, uint16_t slot);
 unsigned tcp_count(const struct tcp *t);
+/* Slots below this one were in use at one time or another; no other was. */
+unsigned tcp_top(const struct tcp *t);
 const struct tcp_tally *tcp_tally(const struct tcp *t);
 const char *tcp_state_name(enum tcp_state s);
 const char *tcp_verdict_name(enum tcp_verdict v);

@@ -26,7 +26,7 @@ static void save_conn(const struct tcp *t, uint16_t slot, struct image *m)
 static void save_conns(const struct tcp *t, struct image *m)
 {
 	image_put_u32(m, t->count);
-	for (unsigned i = 0; i < t->p.max_conns; i++)
+	for (unsigned i = 0; i < t->fresh; i++)
 		if (t->conn[i].state != TCP_FREE)
 			save_conn(t, (uint16_t)i, m);
 }
@@ -228,16 +228,17 @@ static bool load_conn(struct tcp *t, struct image *m, uint64_t now_ns)
 	c.hash_next = *bucket;
 	*bucket = (uint16_t)slot;
 	t->conn[slot] = c;
+	t->fresh = (uint16_t)max_u64(t->fresh, slot + 1);
 	t->count++;
 	tcp_arm(t, &t->conn[slot]);
 	return reasm_load(t, &t->conn[slot], m);
 }
 
-/* What remains is free. */
+/* What remains below the last one is free. */
 static void free_the_rest(struct tcp *t)
 {
 	t->free = TCP_NONE;
-	for (unsigned i = t->p.max_conns; i-- > 0;)
+	for (unsigned i = t->fresh; i-- > 0;)
 		if (t->conn[i].state == TCP_FREE) {
 			t->conn[i].hash_next = t->free;
 			t->free = (uint16_t)i;
@@ -253,7 +254,7 @@ static bool load_due(struct tcp *t, struct image *m)
 			return image_refuse(m, IMAGE_broken);
 		tcp_mark(t, &t->conn[slot], 0);
 	}
-	for (unsigned i = 0; i < t->p.max_conns; i++)
+	for (unsigned i = 0; i < t->fresh; i++)
 		if (t->conn[i].due && !t->conn[i].queued)
 			return image_refuse(m, IMAGE_broken);
 	return !m->fault;

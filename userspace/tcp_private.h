@@ -140,7 +140,8 @@ struct tcp {
 	struct conn *conn;
 	uint16_t *bucket;
 	uint32_t bucket_mask;
-	uint16_t free;
+	uint16_t free;  /* slots that were in use and are not */
+	uint16_t fresh; /* those from here on never were: their pages are untouched */
 	uint16_t due_first, due_last;
 	unsigned count;
 	bool refusing;                 /* no new connections */

@@ -58,11 +58,6 @@ struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns)
 	memset(t->bucket, 0xff, (t->bucket_mask + 1) * sizeof(uint16_t));
 	t->due_first = t->due_last = TCP_NONE;
 	t->free = TCP_NONE;
-	for (unsigned i = p->max_conns; i-- > 0;) {
-		t->conn[i].hash_next = t->free;
-		t->conn[i].due_next = TCP_NONE;
-		t->free = (uint16_t)i;
-	}
 	wheel_init(&t->wheel, t->entries, now_ns);
 	return t;
 }
@@ -112,15 +107,27 @@ static void hold_slot(struct conn *c)
 	c->unsaid = kept.unsaid;
 }
 
+/* Slots that were in use first, so that a table takes memory by the most connections that
+ * there were at once. */
+static uint16_t take_slot(struct tcp *t)
+{
+	uint16_t i = t->free;
+
+	if (i != TCP_NONE)
+		t->free = t->conn[i].hash_next;
+	else if (t->fresh < t->p.max_conns)
+		i = t->fresh++;
+	return i;
+}
+
 struct conn *tcp_new(struct tcp *t, const struct pkt_flow *f, uint64_t hash)
 {
-	uint16_t *bucket = &t->bucket[hash & t->bucket_mask], i = t->free;
+	uint16_t *bucket = &t->bucket[hash & t->bucket_mask], i = take_slot(t);
 	struct conn *c;
 
 	if (i == TCP_NONE)
 		return NULL;
 	c = &t->conn[i];
-	t->free = c->hash_next;
 	reset_slot(c);
 	c->flow = *f;
 	c->hash_next = *bucket;
@@ -359,6 +366,11 @@ enum tcp_state tcp_state(const struct tcp *t, uint16_t slot)
 	return t->conn[slot].state;
 }
 
+unsigned tcp_top(const struct tcp *t)
+{
+	return t->fresh;
+}
+
 unsigned tcp_count(const struct tcp *t)
 {
 	return t->count;
@@ -417,7 +429,7 @@ void tcp_check(const struct tcp *t)
 	must(reasms == t->reasms);
 	for (uint16_t i = t->free; i != TCP_NONE; i = t->conn[i].hash_next, idle++)
 		must(t->conn[i].state == TCP_FREE && !t->p.out[i].base);
-	must(live == t->count && live + idle + t->held == t->p.max_conns);
+	must(live == t->count && live + idle + t->held == t->fresh && t->fresh <= t->p.max_conns);
 	for (uint16_t i = t->due_first; i != TCP_NONE; i = t->conn[i].due_next, due++)
 		must(t->conn[i].queued && due < t->p.max_conns);
 	adopt_check(t);

@@ -77,7 +77,7 @@ size_t worker_footprint(const struct worker_params *p)
 void free_socks(struct worker *w)
 {
 	w->sock_free = WORKER_NONE;
-	for (unsigned id = w->sessions; id-- > w->p.max_conns;) {
+	for (unsigned id = w->sock_top; id-- > w->p.max_conns;) {
 		if (w->session[id].phase != PHASE_FREE)
 			continue;
 		w->session[id].next[LINE_SOCK] = w->sock_free;
@@ -124,7 +124,7 @@ struct worker *worker_init(void *memory, const struct worker_params *p, uint64_t
 	wheel_init(&w->wheel, (struct wheel_entry *)(base + l.entries), now_ns);
 	for (int i = 0; i < LINES; i++)
 		w->line[i] = (struct line){ WORKER_NONE, WORKER_NONE };
-	free_socks(w);
+	w->sock_free = WORKER_NONE;
 	w->source = own_source(p);
 	w->mode = "starting";
 	http_date(0, w->date);
@@ -357,9 +357,12 @@ uint16_t worker_open(struct worker *w, uint64_t now_ns)
 {
 	uint16_t id = w->sock_free;
 
-	if (id == WORKER_NONE)
+	if (id != WORKER_NONE)
+		w->sock_free = w->session[id].next[LINE_SOCK];
+	else if (w->sock_top < w->sessions)
+		id = w->sock_top; /* never used yet: its page is untouched */
+	else
 		return id;
-	w->sock_free = w->session[id].next[LINE_SOCK];
 	w->socks++;
 	session_open(w, id, now_ns);
 	return id;

@@ -95,6 +95,12 @@ static void save_session(const struct worker *w, uint16_t id, struct image *m)
 		image_put(m, &w->note[id], sizeof w->note[id]);
 }
 
+/* Of those that were ever in use: others are not even looked at. */
+static unsigned next_used(const struct worker *w, unsigned id)
+{
+	return id >= w->conn_top && id < w->p.max_conns ? w->p.max_conns : id;
+}
+
 /* Does it come before all who stand there? Who had a lane comes first; with as many lanes as
  * there were all of them find one at once, before anybody is told that it takes too long. */
 static bool is_before(const struct worker *w, uint16_t id, enum session_line which)
@@ -109,7 +115,8 @@ static uint32_t walk_line(const struct worker *w, enum session_line which, struc
 {
 	uint32_t n = 0;
 
-	for (unsigned id = 0; id < w->sessions && roster_jobs(w->roster); id++)
+	for (unsigned id = next_used(w, 0); id < w->sock_top && roster_jobs(w->roster);
+	     id = next_used(w, id + 1))
 		if (is_before(w, (uint16_t)id, which)) {
 			n++;
 			if (m)
@@ -148,7 +155,7 @@ static void save(const struct worker *w, struct image *m, uint64_t now_ns)
 
 	image_put(m, &h, sizeof h);
 	tcp_save(w->tcp, m, now_ns);
-	for (unsigned id = 0; id < w->sessions; id++)
+	for (unsigned id = next_used(w, 0); id < w->sock_top; id = next_used(w, id + 1))
 		if (w->session[id].phase != PHASE_FREE)
 			save_session(w, (uint16_t)id, m);
 	for (unsigned i = 0; i < array_size(lines_kept); i++)
@@ -388,7 +395,9 @@ static bool load_sessions(struct worker *w, const struct header *h, struct image
 		load_session(w, h, m, now_ns);
 	for (unsigned i = 0; i < array_size(lines_kept) && !m->fault; i++)
 		load_line(w, lines_kept[i], h, m);
-	for (unsigned id = 0; id < w->sessions && !m->fault; id++) {
+	w->conn_top = (uint16_t)max_u64(w->conn_top, tcp_top(w->tcp));
+	for (unsigned id = next_used(w, 0); id < w->sock_top && !m->fault;
+	     id = next_used(w, id + 1)) {
 		const struct session *s = &w->session[id];
 
 		if (!transport_fits(w, (uint16_t)id) ||

@@ -174,7 +174,7 @@ uint16_t line_take(struct worker *w, enum session_line which);
 void line_put(struct worker *w, enum session_line which, uint16_t id);
 /* If it stands there. */
 void line_leave(struct worker *w, enum session_line which, uint16_t id);
-/* Make the list of those ids of sockets that are not in use. */
+/* Make the list of those ids of sockets that were in use and are not. */
 void free_socks(struct worker *w);
 /* As worker_init made it, and no more. */
 void worker_blank(struct worker *w, uint64_t now_ns);
