@@ -106,10 +106,10 @@ PURE := buf spsc siphash cache wheel image watch \
         http http_body http_write route \
         lane lane_scalar lane_sse41 lane_avx2 lane_avx512 lane_neon hop roster \
         session jobs answer note worker worker_image frames describe conns \
-        metrics accesslog trace
+        metrics accesslog trace budget
 # The half that touches the machine, and the spine that holds it together.
 EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings rungs \
-        nic cpu conf conf_values say talk netev \
+        nic cpu conf conf_values memory say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main

@@ -239,6 +239,28 @@ enum {
 	STAND_IN_MS = 2000,
 };
 
+/* --- memory ------------------------------------------------------------------ */
+enum {
+	/* --memory: what two processes take beside the tables: smaps of both, x86-64,
+	 * Debian 12, 4 KiB pages, behind a load: the binary 436 kB (both map it), libbpf
+	 * and the C library by share 210, heaps 56, stacks 60, data 260. A share is the
+	 * larger the fewer others use the C library: 1.3 MB where nobody does. */
+	BUDGET_PROCESSES = 1000 * 1024,
+	/* An I/O thread or compute core: stack and thread block, and its part of struct
+	 * server. */
+	BUDGET_THREAD = 24 * 1024,
+	/* On larger pages each small mapping takes a whole one, half a page more on the
+	 * average. Of both processes: stacks, heaps, data of the binary and of six libraries.
+	 * An estimate until measured on such a machine. */
+	BUDGET_PAGE = 4096,
+	BUDGET_MAPPINGS = 36,
+	BUDGET_RING_HEAD = 384, /* struct xdp_ring, before the descriptors */
+	/* It sizes no table below this. */
+	BUDGET_CONNS_MIN = 16,
+	BUDGET_TIMEWAIT_MIN = 256,
+	BUDGET_LOG_MIN = 512,
+};
+
 /* --- trace ------------------------------------------------------------------ */
 enum {
 	/* Of each I/O thread, for saker-stat trace. It looks each millisecond: this takes

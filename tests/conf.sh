@@ -97,6 +97,49 @@ for t in header-timeout body-timeout idle-timeout; do
 	done
 done
 
+# --- memory: sizes, what comes of one, and one that is too small --------------------
+takes memory=64M 'memory = 64M'
+takes memory=8192K 'memory = 8M'
+takes memory=9000K 'memory = 9000K'
+takes memory=1048576M 'memory = 1048576M'
+for bad in '' 8 M 0M 8m 8MB 8G 1.5M -1M +8M ' 8M' '8 M' 0x8M 1048577M 1073741825K 18446744073709551616K; do
+	rejects memory "$bad" 'wanted a size with K or M behind it, 1K ... 1048576M, such as 8M'
+done
+budget() { # NAME FILTER OPTIONS...: awk's word on what --check prints, with its settings in v[]
+	name=$1 filter=$2
+	shift 2
+	check "$@"
+	[ $status = 0 ] && awk '$2 == "=" { v[$1] = $3 } /^# with all tables full/ { full = $6 + 0 }
+		/^# TIME-WAIT/ { timewait = $4 + 0; lines = $NF }
+		END { exit !('"$filter"') }' "$dir/out"
+	result $? "memory: $name"
+}
+budget 'none is no budget' '!("memory" in v) && v["max-conns"] == 1024 && !full'
+budget 'less: fewer connections and records' \
+	'v["max-conns"] < 1024 && v["max-conns"] > 16 && timewait < 4096 && full <= 5 * 1024' --memory=5M
+budget 'more: more connections' 'v["max-conns"] > 1024 && timewait == 4096 && full <= 64 * 1024' --memory=64M
+budget 'there are no more than 60000' 'v["max-conns"] == 60000' --memory=2000M
+budget 'connections that are given stay' 'v["max-conns"] == 100' --memory=64M --max-conns=100
+budget 'less for the log, too' 'lines < 8192 && lines >= 512' --memory=5M --access-log=/tmp/log
+file 'memory = 5M' 'max-conns = 50'
+budget 'both in the file' 'v["max-conns"] == 50 && v["memory"] == "5M"' --config="$dir/conf"
+budget 'the command line wins' 'v["memory"] == "6M"' --config="$dir/conf" --memory=6M
+file 'memory = 1M'
+budget 'and is all that counts' 'v["memory"] == "6M"' --config="$dir/conf" --memory=6M
+check --memory=1M
+refused 'memory: 1M is too little' 'saker: --memory=1M: too little: '
+grep -q 'for 16 connections on lo; most would be saved at --max-body=16384' "$dir/err"
+result $? 'memory: said with what costs most'
+least=$(sed -n 's/.*too little: \([0-9]*\)K is the least.*/\1/p' "$dir/err")
+budget "$least K, which it names, is enough" 'v["max-conns"] == 16' --memory="${least}K"
+check --memory=$((least - 1))K
+refused 'memory: a K less is not' "too little: ${least}K is the least"
+check --memory=8M --max-conns=5000
+refused 'memory: with connections that are given' 'most would be saved at --max-conns=5000'
+check --memory=8M --cache=1000000
+refused 'memory: with a cache' 'most would be saved at --cache=1000000'
+manual_has memory 'with K or M behind it'
+
 # --- words and addresses ------------------------------------------------------
 for rung in auto xdp-native xdp-generic socket; do
 	file "io = $rung"

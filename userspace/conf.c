@@ -47,6 +47,7 @@ enum {
 	KEY_ALLOW,
 	KEY_DENY,
 	KEY_MAX_CONNS,
+	KEY_MEMORY,
 	KEY_MAX_N,
 	KEY_MAX_WAIT,
 	KEY_SLICE,
@@ -109,6 +110,9 @@ static const struct argp_option options[] = {
 	{ "deny", KEY_DENY, "PREFIX", 0,
 	  "drop segments from there; all: from everywhere (default: nobody)", 2 },
 	{ "max-conns", KEY_MAX_CONNS, "N", 0, "connections at once (default 1024)", 2 },
+	{ "memory", KEY_MEMORY, "SIZE", 0,
+	  "size the tables so that all processes take no more, such as 8M (default: no budget)",
+	  2 },
 	{ "max-n", KEY_MAX_N, "N", 0, "largest n of a request (default 100000000)", 2 },
 	{ "max-wait-ms", KEY_MAX_WAIT, "MS", 0,
 	  "answer 503 rather than wait longer for a lane (default 1000)", 2 },
@@ -176,7 +180,11 @@ static void set(struct conf *c, int key, const struct given *g)
 	case KEY_LIMIT_FRAMES: value_limit(g, &c->limits.frames_per_s, &c->limits.frames_burst); break;
 	case KEY_ALLOW: value_rule(c, g, ACCESS_allow); break;
 	case KEY_DENY: value_rule(c, g, ACCESS_deny); break;
-	case KEY_MAX_CONNS: c->max_conns = (unsigned)value_number(g, 1, CONNS_MAX); break;
+	case KEY_MAX_CONNS:
+		c->max_conns = (unsigned)value_number(g, 1, CONNS_MAX);
+		c->max_conns_given = true;
+		break;
+	case KEY_MEMORY: c->memory = value_size(g); break;
 	case KEY_MAX_N: c->max_n = value_number(g, 0, N_MAX_MAX); break;
 	case KEY_MAX_WAIT: c->max_wait_ms = (unsigned)value_number(g, 0, WAIT_MS_MAX); break;
 	case KEY_SLICE: c->slice_us = (unsigned)value_number(g, SLICE_US_MIN, SLICE_US_MAX); break;
@@ -447,6 +455,8 @@ void conf_parse(struct conf *conf, int argc, char **argv)
 		.port = 8080,
 		.io = CONF_IO_AUTO,
 		.max_conns = CONNS_DEFAULT,
+		.timewait = TIMEWAIT_MAX,
+		.log_lines = LOG_RECORDS,
 		.max_n = N_MAX_DEFAULT,
 		.max_wait_ms = WAIT_MAX_MS,
 		.slice_us = SLICE_US,
@@ -508,6 +518,8 @@ static void print_cpus(const char *name, const int *cpus, unsigned count)
 
 void conf_print(const struct conf *c)
 {
+	char size[VALUE_SIZE_TEXT];
+
 	printf("interface = %s\nport = %u\n", c->ifname, c->port);
 	for (unsigned i = 0; i < c->addr_count; i++) {
 		char name[INET6_ADDRSTRLEN];
@@ -523,6 +535,8 @@ void conf_print(const struct conf *c)
 	print_cpus("io-cpu", c->io_cpu, c->io_cpus);
 	print_cpus("compute-cpus", c->compute_cpu, c->compute_cpus);
 	print_guard(c);
+	if (c->memory)
+		printf("memory = %s\n", value_size_text(size, c->memory));
 	printf("max-conns = %u\nmax-n = %" PRIu64 "\nmax-wait-ms = %u\nslice-us = %u\n"
 	       "spin-us = %u\nlanes = %u\nmax-body = %u\ncache = %u\n",
 	       c->max_conns, c->max_n, c->max_wait_ms, c->slice_us, c->spin_us, c->lanes,

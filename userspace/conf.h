@@ -60,6 +60,9 @@ struct conf {
 	unsigned spin_us;
 	unsigned lanes;
 	unsigned max_conns;
+	bool max_conns_given;         /* else --memory may choose */
+	uint64_t memory;              /* bytes; 0: no budget */
+	unsigned timewait, log_lines; /* not settings: what --memory leaves for them */
 	uint64_t max_n;
 	unsigned max_wait_ms;
 	unsigned slice_us;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { TIMEOUT_MS_MIN = 100, TIMEOUT_MS_MAX = 3600000 };
+enum { SIZE_K_MAX = 1 << 30 }; /* a tebibyte */
 
 void value_refuse(const struct given *g, const char *format, ...)
 {
@@ -53,6 +54,27 @@ uint64_t value_number(const struct given *g, uint64_t min, uint64_t max)
 	if (!digits(&at, max, &v) || *at || v < min)
 		value_refuse(g, "wanted a whole number, %" PRIu64 " ... %" PRIu64, min, max);
 	return v;
+}
+
+uint64_t value_size(const struct given *g)
+{
+	const char *at = g->value;
+	uint64_t n;
+	bool good = digits(&at, SIZE_K_MAX, &n) && n && (*at == 'K' || *at == 'M') && !at[1];
+
+	if (!good || (*at == 'M' && n > SIZE_K_MAX / 1024))
+		value_refuse(g, "wanted a size with K or M behind it, 1K ... %uM, such as 8M",
+			     SIZE_K_MAX / 1024);
+	return n * 1024 * (*at == 'M' ? 1024 : 1);
+}
+
+const char *value_size_text(char text[VALUE_SIZE_TEXT], uint64_t bytes)
+{
+	bool whole = bytes % (1024 * 1024) == 0;
+
+	snprintf(text, VALUE_SIZE_TEXT, "%" PRIu64 "%c", bytes / (whole ? 1024 * 1024 : 1024),
+		 whole ? 'M' : 'K');
+	return text;
 }
 
 unsigned value_timeout_ms(const struct given *g)

@@ -26,6 +26,11 @@ struct given {
 __attribute__((format(printf, 2, 3))) _Noreturn void value_refuse(const struct given *g,
 								  const char *format, ...);
 
+/* "8M", "512K": bytes; and the text of so many. */
+enum { VALUE_SIZE_TEXT = 24 };
+uint64_t value_size(const struct given *g);
+const char *value_size_text(char text[VALUE_SIZE_TEXT], uint64_t bytes);
+
 uint64_t value_number(const struct given *g, uint64_t min, uint64_t max);
 /* Seconds with up to three decimals. */
 unsigned value_timeout_ms(const struct given *g);

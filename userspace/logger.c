@@ -49,17 +49,22 @@ int logger_open(struct logger *l, const char *path)
 	return 0;
 }
 
+static uint32_t lines_of(const struct logger *l)
+{
+	return l->lines ?: LOG_RECORDS;
+}
+
 struct spsc *logger_ring(struct logger *l)
 {
 	size_t size = sizeof(struct accesslog_record);
 	bool locked;
-	void *records = cpu_pages(spsc_footprint(LOG_RECORDS, size), &locked);
+	void *records = cpu_pages(spsc_footprint(lines_of(l), size), &locked);
 
 	must(l->rings < IO_THREADS_MAX && !l->running);
 	if (!records)
 		return NULL;
 	l->records[l->rings] = records;
-	spsc_init(&l->ring[l->rings], records, LOG_RECORDS, (uint32_t)size);
+	spsc_init(&l->ring[l->rings], records, lines_of(l), (uint32_t)size);
 	return &l->ring[l->rings++];
 }
 
@@ -243,7 +248,7 @@ void logger_stop(struct logger *l)
 	while (l->rings) {
 		l->rings--;
 		cpu_pages_free(l->records[l->rings],
-			       spsc_footprint(LOG_RECORDS, sizeof(struct accesslog_record)));
+			       spsc_footprint(lines_of(l), sizeof(struct accesslog_record)));
 	}
 	if (l->name)
 		close(l->fd);

@@ -24,7 +24,7 @@
  *          and the count of lines that could not be written (relaxed).
  * Errors   A file that cannot be opened is reported, with a cure; so is the first line
  *          that cannot be written, and how many there were at the end.
- * Limits   LOG_RECORDS a ring.
+ * Limits   LOG_RECORDS a ring, or fewer (--memory).
  */
 #ifndef LOGGER_H
 #define LOGGER_H
@@ -42,6 +42,7 @@ struct logger {
 	bool torn; /* the last line written has no end */
 	bool told; /* that lines cannot be written */
 	bool running;
+	uint32_t lines; /* of each ring, a power of two; 0: LOG_RECORDS */
 	pthread_t thread;
 	unsigned rings;
 	struct spsc ring[IO_THREADS_MAX];

@@ -5,6 +5,7 @@
 #include "calibrate.h"
 #include "conf.h"
 #include "cpu.h"
+#include "memory.h"
 #include "starter.h"
 
 _Noreturn void base_panic(const char *what, const char *file, int line)
@@ -31,9 +32,13 @@ int main(int argc, char **argv)
 	struct conf *conf = pages(sizeof *conf);
 
 	conf_parse(conf, argc, argv);
+	if (!conf->calibrate)
+		memory_fit(conf);
 	mprotect(conf, sizeof *conf, PROT_READ); /* the worker cannot undo that: jail.h */
 	if (conf->check) {
 		conf_print(conf);
+		if (conf->memory)
+			memory_print(conf);
 		return 0;
 	}
 	if (conf->calibrate) {

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cpu.h"
+#include "memory.h"
 #include "say.h"
 #include "starter_private.h"
 
@@ -351,6 +352,7 @@ static int start(struct starter *st, uint64_t exec_ns)
 	if (st->conf->for_s)
 		st->end_ns = cpu_now_ns() + st->conf->for_s * (uint64_t)NS_PER_S;
 	child_steady(&st->worker);
+	memory_say(st->conf);
 	say_ready(st);
 	return 0;
 }
@@ -389,6 +391,7 @@ int starter_run(const struct conf *conf, char **argv, uint64_t exec_ns)
 
 	st.conf = conf;
 	st.argv = argv;
+	st.log.lines = conf->log_lines;
 	st.jail = (struct jail_want){
 		.uid = conf->user.uid,
 		.gid = conf->user.gid,

@@ -93,6 +93,7 @@ enum { TCP_NONE = 0xffff };
 
 struct tcp_params {
 	unsigned max_conns;
+	unsigned timewait; /* records, a power of two; 0: TIMEWAIT_MAX */
 	uint16_t mss4, mss6; /* what we offer, from the MTU */
 	uint16_t window;     /* bytes that a connection may have outstanding towards us */
 	bool adopts;         /* the kernel answers SYNs */

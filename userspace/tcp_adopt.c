@@ -231,7 +231,7 @@ static bool timewait_take(struct tcp *t, uint64_t now_ns, struct tcp_note *note)
 		t->sweep_left = TIMEWAIT_SWEEP;
 	}
 	while (t->sweep_left) {
-		unsigned i = t->sweep = (t->sweep + 1) % TIMEWAIT_MAX;
+		unsigned i = t->sweep = (t->sweep + 1) & (t->p.timewait - 1);
 		struct timewait *w = &t->timewait[i];
 
 		t->sweep_left--;

@@ -66,10 +66,10 @@ static void save_timewait(const struct tcp *t, struct image *m, uint64_t now_ns)
 {
 	uint32_t n = 0;
 
-	for (unsigned i = 0; i < TIMEWAIT_MAX; i++)
+	for (unsigned i = 0; i < t->p.timewait; i++)
 		n += timewait_counts(t, i, now_ns);
 	image_put_u32(m, n);
-	for (unsigned i = 0; i < TIMEWAIT_MAX; i++) {
+	for (unsigned i = 0; i < t->p.timewait; i++) {
 		if (!timewait_counts(t, i, now_ns))
 			continue;
 		image_put(m, &t->timewait[i], sizeof t->timewait[i]);

@@ -145,7 +145,7 @@ struct tcp {
 	uint16_t due_first, due_last;
 	unsigned count;
 	bool refusing;                 /* no new connections */
-	struct timewait *timewait;     /* one more than TIMEWAIT_MAX: for an answer only */
+	struct timewait *timewait;     /* one more than p.timewait: for an answer only */
 	struct timewait_flow *tw_flow; /* of each; NULL unless p.adopts */
 	struct early *early;
 	struct wheel_entry *entries;

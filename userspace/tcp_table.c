@@ -17,17 +17,23 @@ struct layout {
 	size_t conn, bucket, entries, timewait, early, tw_flow, note, end;
 };
 
+static unsigned timewaits(const struct tcp_params *p)
+{
+	return p->timewait ?: TIMEWAIT_MAX;
+}
+
 static struct layout layout_of(const struct tcp_params *p)
 {
+	unsigned records = timewaits(p) + 1;
 	struct layout l;
 
 	l.conn = round_up(sizeof(struct tcp), 64);
 	l.bucket = l.conn + round_up(p->max_conns * sizeof(struct conn), 64);
 	l.entries = l.bucket + round_up(bucket_count(p->max_conns) * sizeof(uint16_t), 64);
 	l.timewait = l.entries + round_up(p->max_conns * sizeof(struct wheel_entry), 64);
-	l.early = l.timewait + round_up((TIMEWAIT_MAX + 1) * sizeof(struct timewait), 64);
+	l.early = l.timewait + round_up(records * sizeof(struct timewait), 64);
 	l.tw_flow = l.early + EARLY_MAX * sizeof(struct early);
-	l.note = l.tw_flow + (p->adopts ? (TIMEWAIT_MAX + 1) * sizeof(struct timewait_flow) : 0);
+	l.note = l.tw_flow + (p->adopts ? records * sizeof(struct timewait_flow) : 0);
 	l.end = l.note + (p->adopts ? FLOW_NOTES * sizeof(struct tcp_note) : 0);
 	return l;
 }
@@ -44,7 +50,9 @@ struct tcp *tcp_init(void *memory, const struct tcp_params *p, uint64_t now_ns)
 	uint8_t *base = memory;
 
 	must(p->max_conns > 0 && p->max_conns <= CONNS_MAX);
+	must(!(p->timewait & (p->timewait - 1)) && timewaits(p) >= TIMEWAIT_WAYS);
 	t->p = *p;
+	t->p.timewait = timewaits(p);
 	memcpy(&t->key, p->secret, sizeof t->key);
 	t->conn = (struct conn *)(base + l.conn);
 	t->bucket = (uint16_t *)(base + l.bucket);
@@ -217,7 +225,7 @@ uint16_t tcp_tick(struct tcp *t, uint64_t now_ns)
 static struct timewait *timewait_set(struct tcp *t, uint64_t hash)
 {
 	/* Other bits than the bucket's, so that the two tables do not fill alike. */
-	return &t->timewait[(hash >> 20) % (TIMEWAIT_MAX / TIMEWAIT_WAYS) * TIMEWAIT_WAYS];
+	return &t->timewait[((hash >> 20) & (t->p.timewait / TIMEWAIT_WAYS - 1)) * TIMEWAIT_WAYS];
 }
 
 struct timewait *timewait_find(struct tcp *t, uint64_t hash, uint64_t now_ns)
@@ -248,7 +256,7 @@ struct timewait *timewait_enter(struct tcp *t, struct conn *c, uint64_t now_ns)
 	if (oldest->until_ns > now_ns)
 		t->tally.timewait_evicted++;
 	if (c->adopted && !adopt_timewait(t, c, oldest))
-		oldest = &t->timewait[TIMEWAIT_MAX];
+		oldest = &t->timewait[t->p.timewait];
 	*oldest = (struct timewait){
 		.key = hash,
 		.until_ns = now_ns + TCP_TIMEWAIT_MS * (uint64_t)NS_PER_MS,

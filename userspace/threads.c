@@ -34,6 +34,7 @@ static struct worker_params params_of(const struct conf *c, const struct nic *ni
 	struct worker_params p = {
 		.max_conns = c->max_conns,
 		.max_socks = SOCKS_DEFAULT,
+		.timewait = c->timewait,
 		.mtu = nic->mtu,
 		.max_n = c->max_n,
 		.max_body = c->max_body,

@@ -33,6 +33,7 @@ static struct tcp_params tcp_params_of(struct worker *w, const struct worker_par
 {
 	struct tcp_params tp = {
 		.max_conns = p->max_conns,
+		.timewait = p->timewait,
 		.mss4 = mss_of(p->mtu, WIRE_IP4_LEN),
 		.mss6 = mss_of(p->mtu, WIRE_IP6_LEN),
 		.window = (uint16_t)min_u64(large_size(p), 65535),

@@ -42,6 +42,7 @@
 struct worker_params {
 	unsigned max_conns; /* over frames: ids 0 ... max_conns-1 */
 	unsigned max_socks; /* over kernel sockets: the ids behind those */
+	unsigned timewait;  /* TIME-WAIT records, a power of two; 0: TIMEWAIT_MAX */
 	unsigned mtu;       /* of the interface */
 	/* --steer=path: the kernel answers SYNs on the port, and what comes over frames is
 	 * below one of these. 0: the port is ours. */

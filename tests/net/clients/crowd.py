@@ -5,6 +5,8 @@
 Prints "open N" when all are connected, GAP_MS apart. Then a line of FIFO at a time:
 ask    one request on each, 64 under way; "asked N": so many answers were right
 half   half a head on each; "half N"
+fill   half the head of an upload on each, then on each fourth the rest, all but the last
+       byte of its body; "fill N"
 gone   "gone I J ...": the numbers, from 0, of those that the other side has ended
 end    close them; "closed N"
 """
@@ -19,6 +21,8 @@ from http1 import Broken, Connection
 REQUEST = b"GET /compute?n=1000 HTTP/1.1\r\nHost: crowd\r\n\r\n"
 RIGHT = b'"hash":"0xa06ae7fd"'
 UNDER_WAY = 64
+BODY = 16384
+UPLOAD = b"POST /echo HTTP/1.1\r\nHost: crowd\r\nContent-Length: %d\r\n\r\n" % BODY
 
 
 def ask(crowd):
@@ -40,6 +44,14 @@ def half(crowd):
     for connection in crowd:
         connection.send(REQUEST[:30])
     return "half %d" % len(crowd)
+
+
+def fill(crowd):
+    for connection in crowd:
+        connection.send(UPLOAD[:30])
+    for connection in crowd[::4]:
+        connection.send(UPLOAD[30:] + bytes(BODY - 1))
+    return "fill %d" % len(crowd)
 
 
 def has_ended(connection):
@@ -68,7 +80,7 @@ def main():
         crowd.append(Connection(address, port))
         time.sleep(gap_ms / 1000)
     print("open", len(crowd), flush=True)
-    words = {"ask": ask, "half": half, "gone": gone}
+    words = {"ask": ask, "half": half, "fill": fill, "gone": gone}
     with open(sys.argv[5]) as told:
         for line in told:
             if line.strip() == "end":
