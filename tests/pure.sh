@@ -52,6 +52,13 @@ fi
 [ -n "$RUN" ] || tally_run doctor tests/doctor/doctor.sh "$build"
 [ -n "$RUN" ] || tally_run load_options tests/load_options.sh "$build"
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
+if [ -n "$RUN" ]; then
+	:
+elif command -v python3 > /dev/null; then
+	tally_run troubleshooting tests/troubleshooting.py
+else
+	tally_skip troubleshooting 'no python3: docs/troubleshooting.md against the source'
+fi
 
 if [ -n "$RUN" ]; then
 	:
