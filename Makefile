@@ -414,6 +414,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/saker/examples/peers
 	install -m 755 examples/peers/*.js examples/peers/*.sh $(DESTDIR)$(PREFIX)/share/saker/examples/peers
 	install -m 644 examples/peers/*.conf $(DESTDIR)$(PREFIX)/share/saker/examples/peers
+	install -d $(DESTDIR)$(PREFIX)/share/saker/grafana
+	install -m 644 packaging/grafana/saker.json $(DESTDIR)$(PREFIX)/share/saker/grafana
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/saker@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/saker@.service
 	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/saker.conf
 

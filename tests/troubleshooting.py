@@ -4,7 +4,7 @@
 
 What the document quotes, in a code span that begins with a word and has an ellipsis for
 what varies, stands in the source; and each message of the responder stands in the
-document. A message is the first string of a call of refuse(), say(), value_refuse(), or
+document; counters that it names are counters. A message is the first string of a call of refuse(), say(), value_refuse(), or
 of one that writes to stderr. --list prints them.
 """
 
@@ -129,6 +129,9 @@ def main():
         pieces = [p.strip() for p in quote.split("…")]
         gone = [p for p in pieces if len(p) > 3 and p not in source]
         result(not gone, "the source says '%s'" % quote[:80], "not there: " + " | ".join(gone))
+    counters = set(re.findall(r"\bX\(([a-z0-9_]+),", (ROOT / "include" / "abi.h").read_text()))
+    for name in sorted(set(re.findall(r"`((?:xdp|pkt|tcp|http|watch|rx|tx)_[a-z0-9_]+[a-z0-9])`", document))):
+        result(name in counters, "%s is a counter" % name)
     result(len(said) > 60 and len(quotes) > 60, "%d messages, %d quotes" % (len(said), len(quotes)))
     print("1..%d" % count)
     return bad > 0
