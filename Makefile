@@ -251,6 +251,14 @@ $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 $B/test_probe_power $B/test_probe_energy: $B/probe_csv.o
 $B/test_probe_pmu $B/test_probe_rows: $B/probe_source.o
 $B/test_probe_perf: $B/probe_source.o $B/probe_pmu.o
+$B/test_doctor_value $B/test_doctor_state: $B/doctor_cpus.o
+$B/test_doctor_apply: $B/doctor_file.o $B/doctor_value.o $B/doctor_cpus.o $B/doctor_ethset.o $B/doctor_ethtext.o \
+                      $B/doctor_partition.o
+$B/test_doctor_fix: $(patsubst %,$B/doctor_%.o,undo deed boot state apply file value ethset ethtext partition cpus) \
+                    $B/stat_text.o
+$B/test_doctor_fix: edge-libs := -Wl,--wrap=write,--wrap=fsync,--wrap=renameat,--wrap=unlinkat,--wrap=unlink \
+                                 -Wl,--wrap=mkdir,--wrap=rmdir,--wrap=rename
+$B/test_doctor_boot: $B/doctor_file.o $B/doctor_value.o $B/doctor_cpus.o
 
 $(wire): tests/wire/wire.c $(wildcard tests/wire/*.[ch]) $(pure-o) Makefile
 	$(call say,CC,$<)
