@@ -50,6 +50,7 @@ fi
 
 [ -n "$RUN" ] || tally_run probe tests/probe/probe.sh "$build"
 [ -n "$RUN" ] || tally_run doctor tests/doctor/doctor.sh "$build"
+[ -n "$RUN" ] || tally_run doctor_fix tests/doctor/fix.sh "$build"
 [ -n "$RUN" ] || tally_run load_options tests/load_options.sh "$build"
 [ -n "$RUN" ] || tally_run failure_modes tests/failure_modes.sh
 if [ -n "$RUN" ]; then
