@@ -108,7 +108,7 @@ PURE := buf spsc siphash cache wheel image watch \
         session jobs answer note worker worker_image frames describe conns \
         metrics accesslog trace budget
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup icmp listener sock blocks pins steer flows ktcp settings rungs \
+EDGE := ring ring_setup ringbuf icmp listener sock blocks pins steer flows ktcp settings rungs \
         nic cpu conf conf_values memory say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread iothread_house threads jail server child books notify \
@@ -289,7 +289,7 @@ $B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $(wildcard tests/bpf/*
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
 
 bpf-tests := $B/test_steer $B/test_path
-$(bpf-tests): $B/%: tests/bpf/%.c $B/steer.skel.h $B/icmp.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
+$(bpf-tests): $B/%: tests/bpf/%.c $B/steer.skel.h $B/icmp.o $B/ringbuf.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BPF_LIBS)
 

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * icmp.h - take what XDP tells about the path, record by record
+ * icmp.h - take what the program tells about the path, record by record
  *
  * Place    steer opens it; the I/O thread looks each turn and hands what came to
  *          the worker.
- * Model    One BPF ring buffer (Documentation/bpf/ringbuf.rst). A look is one load
- *          of an index that moves only when there is something; neither a look
- *          nor taking a record is a system call. XDP does not wait: when the ring
- *          is full it counts icmp_lost.
+ * Model    One ring buffer (ringbuf.h, with its memory order). The program does not
+ *          wait: when the ring is full it counts icmp_lost.
  * Owner    The mapping lives from icmp_open to icmp_close and needs no descriptor.
- * Threads  One taker. The words that it shares with the kernel:
- *
- *            kernel, XDP on any CPU                  the taker
- *            load consumer          (acquire, C)     load producer  (acquire, A)
- *            header busy, store producer (release, A)
- *            fill the record                         load header    (acquire, B)
- *            store header           (full, B)        not busy: copy the record
- *                                                    store consumer (release, C)
+ * Threads  One taker.
  * Limits   ICMP_RING_BYTES.
  */
 #ifndef ICMP_H
@@ -24,13 +15,10 @@
 
 #include "abi.h"
 #include "base.h"
+#include "ringbuf.h"
 
 struct icmp {
-	unsigned long *consumer;       /* ours; a page of its own */
-	const unsigned long *producer; /* the kernel's; one page, then the records, twice */
-	const uint8_t *records;
-	size_t page;
-	unsigned long taken; /* what *consumer says */
+	struct ringbuf ring;
 };
 
 /* Map the ring buffer; its descriptor may be closed then. 0 or -errno. */
@@ -41,7 +29,7 @@ void icmp_close(struct icmp *i);
 /* Is there something? Cheap. */
 static inline bool icmp_pending(const struct icmp *i)
 {
-	return i->taken != __atomic_load_n(i->producer, __ATOMIC_ACQUIRE); /* A */
+	return ringbuf_pending(&i->ring);
 }
 
 /* The next record, or false. */
