@@ -108,7 +108,7 @@ PURE := buf spsc siphash cache wheel image watch \
         session jobs answer note worker worker_image frames describe conns \
         metrics accesslog trace budget
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup ringbuf icmp listener sock blocks pins steer flows ktcp settings rungs \
+EDGE := ring ring_setup packet packet_setup ringbuf icmp listener sock blocks pins steer flows ktcp settings rungs \
         nic cpu conf conf_values memory say talk netev \
         attached guard prefix sources stats table calibrate crew logger tracer \
         iothread iothread_house threads jail server child books notify \
@@ -250,6 +250,8 @@ $B/test_load_hist $B/test_load_heat $B/test_load_schedule: edge-libs := -lm
 $B/test_load_heat: $B/load_hist.o
 $B/test_load_verdict: $B/load_record.o $B/load_heat.o $B/load_hist.o $B/stat_text.o
 $B/test_ring_setup: $B/ring.o
+$B/test_packet: $B/packet_setup.o $B/ringbuf.o
+$B/test_packet: edge-libs := $(BPF_LIBS)
 $B/test_ring_setup: edge-libs := $(BPF_LIBS)
 $B/test_probe_power $B/test_probe_energy: $B/probe_csv.o
 $B/test_probe_pmu $B/test_probe_rows: $B/probe_source.o

@@ -45,6 +45,9 @@ enum {
 	 * is full with 143 long frames or 910 short ones. */
 	FRAMES_RING_BYTES = 256 * 1024,
 	PACKET_SHORT = 256,
+	/* Rung packet: frames under way, two batches, 128 KiB. A call sends them all; what the
+	 * card did not take waits here. */
+	PACKET_TX = 64,
 };
 _Static_assert(FRAMES_RING_BYTES / (FRAME_ROOM + 32) >= RING_RX, "no less than an AF_XDP ring");
 _Static_assert(RX_FRAMES >= 2 * RING_RX, "fill holds a burst");
