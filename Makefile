@@ -108,9 +108,9 @@ PURE := buf spsc siphash cache wheel image watch \
         session jobs answer note worker worker_image frames describe conns \
         metrics accesslog trace budget
 # The half that touches the machine, and the spine that holds it together.
-EDGE := ring ring_setup packet packet_setup ringbuf icmp listener sock blocks pins steer flows ktcp settings rungs \
-        nic cpu conf conf_values memory say talk netev \
-        attached guard prefix sources stats table calibrate crew logger tracer \
+EDGE := ring ring_setup packet packet_setup gate ringbuf icmp listener sock blocks pins steer steer_load steer_hook flows \
+        ktcp settings rungs nic cpu conf conf_values memory say talk netev \
+        attached attached_tc guard prefix sources stats table calibrate crew logger tracer \
         iothread iothread_house threads jail server child books notify \
         starter starter_cpus starter_kin starter_link starter_upgrade main
 
@@ -166,7 +166,7 @@ $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trac
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(CURSES) -lm
 
-$B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/settings.o
+$B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/attached_tc.o $B/settings.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
 
@@ -208,7 +208,7 @@ $B/%.o: tools/%.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$B/steer.o: $B/steer.skel.h
+$B/steer_load.o: $B/steer.skel.h $B/steer_tc.skel.h
 
 # The worker's system calls, worked out here for the machine that it will run on.
 $B/jail.o: $B/jail_filter.h
@@ -313,6 +313,11 @@ $B/impair: tests/net/impair.c Makefile | $B
 $B/flood_tcp: tests/net/flood_tcp.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+# What the tests ask of an interface.
+$B/attached: tests/net/attached.c $B/attached_tc.o Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(BPF_LIBS)
 
 $B/storm $B/mixed: $B/%: tests/net/clients/%.c Makefile | $B
 	$(call say,CC,$<)

@@ -141,7 +141,7 @@ refused 'memory: with a cache' 'most would be saved at --cache=1000000'
 manual_has memory 'with K or M behind it'
 
 # --- words and addresses ------------------------------------------------------
-for rung in auto xdp-native xdp-generic socket; do
+for rung in auto xdp-native xdp-generic packet socket; do
 	file "io = $rung"
 	run --check -i lo --config="$dir/conf" --io=socket
 	[ $status = 0 ]

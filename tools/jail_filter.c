@@ -43,8 +43,8 @@ enum { PROGRAM_MAX = 512 };
 #define NONE_OF(arg, bits) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bits, 0)
 
 static const char *const always[] = {
-	/* connections, AF_XDP's kicks, descriptors from the starter and to it */
-	"accept4", "recvfrom", "sendto", "recvmsg", "sendmsg", "shutdown",
+	/* connections, AF_XDP's kicks, AF_PACKET's frames, descriptors from the starter and to it */
+	"accept4", "recvfrom", "sendto", "sendmmsg", "recvmsg", "sendmsg", "shutdown",
 	/* what is open: eventfd, access log, standard error (writev: the C library's last words) */
 	"read", "write", "writev", "close", "fstat",
 	/* waiting (restart_syscall: after SIGSTOP and SIGCONT; clock_gettime: where the vDSO

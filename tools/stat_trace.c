@@ -110,7 +110,8 @@ static bool find_responder(struct tracing *t)
 		return false;
 	if (stats_load(&report, t->dir, error, sizeof error))
 		return capture_refuse("%s", error);
-	if (report.mode.rung != RUNG_xdp_native && report.mode.rung != RUNG_xdp_generic)
+	if (report.mode.rung != RUNG_xdp_native && report.mode.rung != RUNG_xdp_generic &&
+	    report.mode.rung != RUNG_packet)
 		return capture_refuse("the rung is %s: the kernel has that traffic: "
 				      "tcpdump -i %.*s tcp port %u",
 				      stats_rung_name(report.mode.rung),

@@ -125,19 +125,21 @@ int child_give_maps(struct child *c, const struct blocks_size *size, const int f
 }
 _Static_assert((int)BLOCKS <= (int)TALK_FDS, "they fit");
 
-int child_give_rings(struct child *c, const struct rungs *r, bool resume, const char *text)
+int child_give_gates(struct child *c, const struct rungs *r, bool resume, const char *text)
 {
-	struct talk t = { .word = TALK_rings, .len = sizeof(struct talk_rings) };
-	struct talk_rings *given = (struct talk_rings *)t.bytes;
+	struct talk t = { .word = TALK_gates, .len = sizeof(struct talk_gates) };
+	struct talk_gates *given = (struct talk_gates *)t.bytes;
+	int *fd[GATE_FDS];
 	int error;
 
-	given->rings = r ? r->rings : 0;
+	given->gates = r ? r->gates : 0;
 	given->resume = resume;
 	snprintf(given->text, sizeof given->text, "%s", text);
-	for (unsigned i = 0; i < given->rings; i++) {
-		given->gift[i] = ring_give(&r->ring[i]);
-		t.fd[t.fds++] = r->ring[i].fd;
-		t.fd[t.fds++] = r->ring[i].umem_fd;
+	for (unsigned i = 0; i < given->gates; i++) {
+		given->gift[i] = gate_give(&r->gate[i]);
+		gate_fds(&given->gift[i], fd);
+		t.fd[t.fds++] = *fd[0];
+		t.fd[t.fds++] = *fd[1];
 	}
 	error = talk_say(c->talk_fd, &t);
 	return error ? error : await_taken(c);

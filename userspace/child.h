@@ -22,7 +22,7 @@ struct child {
 	uint64_t born_ns;
 	bool drained, draining;
 	unsigned up, taken; /* times that it told so */
-	unsigned asked; /* what it wants done (watch.h); 0: nothing */
+	unsigned asked;     /* what it wants done (watch.h); 0: nothing */
 };
 
 /* In the child leave(arg) is called first: it lets go of what a child must not hold. */
@@ -32,10 +32,10 @@ int child_start(struct child *c, struct server_want *want, void (*leave)(void *)
 int child_hear(struct child *c);
 
 int child_await_up(struct child *c);
-/* Maps, then rings as often as there are others; r NULL or without rings: none. They
- * wait until it has taken them. resume: the rings are in use, by a worker that departed. */
+/* Maps, then gates as often as there are others; r NULL or without gates: none. They
+ * wait until it has taken them. resume: the gates are in use, by a worker that departed. */
 int child_give_maps(struct child *c, const struct blocks_size *size, const int fd[BLOCKS]);
-int child_give_rings(struct child *c, const struct rungs *r, bool resume, const char *text);
+int child_give_gates(struct child *c, const struct rungs *r, bool resume, const char *text);
 
 /* One worker leaves its connections in the file, the other goes on from there; then give
  * it the rings. After an error the old one is gone all the same if *parted says so. */

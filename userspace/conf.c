@@ -90,7 +90,7 @@ static const struct argp_option options[] = {
 	  "(default: port + 1)",
 	  1 },
 	{ "io", KEY_IO, "RUNG", 0,
-	  "auto, xdp-native, xdp-generic or socket (default auto: the first that works)", 1 },
+	  "auto, xdp-native, xdp-generic, packet or socket (default auto: the first that works)", 1 },
 	{ "io-cpu", KEY_IO_CPU, "LIST", 0,
 	  "an I/O thread on each of these CPUs, such as 2 or 2,4-6 (default: one, on the first "
 	  "isolated CPU, else the last)",

@@ -22,7 +22,7 @@
 enum { CONF_PATH = 256, CONF_NAME = 33 /* useradd takes names of 32 */ };
 
 /* --io: which rungs may be tried. */
-enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_SOCKET };
+enum conf_io { CONF_IO_AUTO, CONF_IO_XDP_NATIVE, CONF_IO_XDP_GENERIC, CONF_IO_PACKET, CONF_IO_SOCKET };
 
 /* --allow, --deny: in the order given, no prefix twice. */
 struct conf_rule {

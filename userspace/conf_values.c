@@ -154,6 +154,7 @@ static const char *const io_names[] = {
 	[CONF_IO_AUTO] = "auto",
 	[CONF_IO_XDP_NATIVE] = "xdp-native",
 	[CONF_IO_XDP_GENERIC] = "xdp-generic",
+	[CONF_IO_PACKET] = "packet",
 	[CONF_IO_SOCKET] = "socket",
 };
 
@@ -162,7 +163,7 @@ enum conf_io value_io(const struct given *g)
 	for (unsigned i = 0; i < array_size(io_names); i++)
 		if (!strcmp(g->value, io_names[i]))
 			return (enum conf_io)i;
-	value_refuse(g, "wanted auto, xdp-native, xdp-generic or socket");
+	value_refuse(g, "wanted auto, xdp-native, xdp-generic, packet or socket");
 }
 
 const char *value_io_name(enum conf_io io)

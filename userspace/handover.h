@@ -3,7 +3,7 @@
  * handover.h - what a worker that departs leaves to its heir
  *
  * Place    A memfd that the starter makes; the one writes it, then the other reads it.
- * Model    How each ring stands, and an image of the worker of each I/O thread
+ * Model    How each gate stands, and an image of the worker of each I/O thread
  *          (image.h). The file is as long as it could ever take, and has holes: only
  *          what is written takes memory.
  * Owner    The mapping is the caller's.
@@ -13,12 +13,12 @@
 
 #include "base.h"
 #include "limits.h"
-#include "ring.h"
+#include "gate.h"
 
 struct handover {
 	uint64_t len[IO_THREADS_MAX]; /* of the images; 0: there is none */
-	uint32_t rings;
-	struct ring_state ring[QUEUES_MAX];
+	uint32_t gates;
+	struct gate_state gate[QUEUES_MAX];
 };
 
 /* Bytes of the file, with so many for each image. */

@@ -75,11 +75,11 @@ static void take_maps(struct iothread *io, const struct bypass *b)
 	io->heartbeat_ns = 0;
 }
 
-static void take_rings(struct iothread *io, const struct bypass *b)
+static void take_gates(struct iothread *io, const struct bypass *b)
 {
 	house_count_on(io, cpu_now_ns());
-	io->now.ring = b->ring;
-	io->now.rings = b->rings;
+	io->now.gate = b->gate;
+	io->now.gates = b->gates;
 	io->now.text = b->text;
 }
 
@@ -91,12 +91,12 @@ static void take_bypass(struct iothread *io)
 	if (likely(b == before))
 		return;
 	if (before)
-		take_rings(io, b);
+		take_gates(io, b);
 	else
 		take_maps(io, b);
 	worker_set_mode(io->worker, b->text);
-	for (unsigned i = 0; i < b->rings; i++) {
-		b->ring[i].stats = b->stats;
+	for (unsigned i = 0; i < b->gates; i++) {
+		gate_count_in(&b->gate[i], b->stats);
 		watch_init(&io->watch[i]);
 	}
 	atomic_store_explicit(&io->stuck, 0, memory_order_relaxed); /* E */
@@ -126,9 +126,9 @@ static bool receive(struct iothread *io)
 	uint64_t now_ns;
 	bool any = false;
 
-	for (unsigned q = 0; q < io->now.rings; q++) {
-		struct ring *r = &io->now.ring[q];
-		unsigned n = ring_rx(r, batch);
+	for (unsigned q = 0; q < io->now.gates; q++) {
+		struct gate *g = &io->now.gate[q];
+		unsigned n = gate_rx(g, batch);
 
 		if (!n)
 			continue;
@@ -142,7 +142,7 @@ static bool receive(struct iothread *io)
 			worker_frame(io->worker, batch[i].data, batch[i].len, &batch[i].meta,
 				     now_ns);
 		}
-		ring_done(r, batch, n);
+		gate_done(g, batch, n);
 	}
 	/* Whichever thread is first; the others then find it so. */
 	if (unlikely(any && __atomic_load_n(&io->now.mode->rx, __ATOMIC_RELAXED) != PROOF_proven))
@@ -190,12 +190,12 @@ static void trace_sent(struct iothread *io, const uint8_t *frame, size_t len, bo
 	tracer_sent(&io->now.tracer, io->now.stats, frame, len, answer ? &times : NULL, now_ns);
 }
 
-/* Due segments out, on the first ring. */
+/* Due segments out, by the first gate. */
 static void transmit(struct iothread *io)
 {
-	struct ring *r = &io->now.ring[0];
+	struct gate *g = &io->now.gate[0];
 	uint64_t sent_ns[RING_COMP], now_ns = cpu_now_ns();
-	unsigned timed = ring_reap(r, sent_ns);
+	unsigned timed = gate_reap(g, sent_ns);
 	bool traced = tracer_wanted(&io->now.tracer, now_ns);
 
 	for (unsigned i = 0; i < timed; i++)
@@ -204,24 +204,24 @@ static void transmit(struct iothread *io)
 		tracer_begin(&io->now.tracer);
 	while (worker_due(io->worker)) {
 		uint16_t frame;
-		uint8_t *to = ring_reserve(r, &frame);
+		uint8_t *to = gate_reserve(g, &frame);
 		bool answer;
 		size_t len;
 
 		if (!to) {
-			r->stats->tx_no_frame++;
+			io->now.stats->tx_no_frame++;
 			break;
 		}
 		len = worker_emit(io->worker, to, FRAME_SIZE, now_ns, &answer);
 		if (!len) {
-			ring_cancel(r, frame);
+			gate_cancel(g, frame);
 			break;
 		}
 		if (unlikely(traced))
 			trace_sent(io, to, len, answer, now_ns);
-		ring_commit(r, frame, len, answer ? now_ns : 0);
+		gate_commit(g, frame, len, answer ? now_ns : 0);
 	}
-	ring_tx(r);
+	gate_tx(g);
 }
 
 static void count_turn(struct iothread *io, uint64_t from_ns, bool busy)
@@ -259,7 +259,7 @@ static bool compute(struct iothread *io, bool busy, uint64_t now_ns)
 	crew_wake(io->crew, io->now.stats);
 	if (!worker_busy(io->worker) && !worker_awaits(io->worker))
 		return false;
-	if (io->now.rings && worker_due(io->worker)) {
+	if (io->now.gates && worker_due(io->worker)) {
 		flows_tell(&io->now.flows, io->worker, now_ns);
 		transmit(io);
 	}
@@ -268,8 +268,8 @@ static bool compute(struct iothread *io, bool busy, uint64_t now_ns)
 	return worker_answer(io->worker, cpu_now_ns()) || busy;
 }
 
-/* Spinning: every ring, every turn. */
-static void turn_rings(struct iothread *io)
+/* Spinning: every gate, every turn. */
+static void turn_gates(struct iothread *io)
 {
 	uint64_t now_ns = cpu_now_ns();
 	bool busy = receive(io);
@@ -286,7 +286,7 @@ static void turn_rings(struct iothread *io)
 	sources_turn(&io->now.sources, io->worker);
 	busy |= compute(io, busy || worker_busy(io->worker), now_ns);
 	flows_tell(&io->now.flows, io->worker, now_ns);
-	if (worker_due(io->worker) || io->now.ring[0].in_flight)
+	if (worker_due(io->worker) || gate_in_flight(&io->now.gate[0]))
 		transmit(io);
 	sock_flush(io->sock, io->worker, io->now.stats);
 	beat(io, now_ns);
@@ -331,8 +331,8 @@ static void *run(void *arg)
 		take_bypass(io);
 		if (stop == IO_DRAIN && !io->draining)
 			start_drain(io);
-		if (io->now.rings)
-			turn_rings(io);
+		if (io->now.gates)
+			turn_gates(io);
 		else
 			turn_sockets(io);
 	}

@@ -2,13 +2,13 @@
 /*
  * iothread.h - the thread that never sleeps
  *
- * Place    Turns the worker between the rings and the kernel's sockets, on one
+ * Place    Turns the worker between the gates and the kernel's sockets, on one
  *          core. The server makes it before anything is loaded, so that the
- *          socket rung answers at once, and gives it the maps and the rings when
+ *          socket rung answers at once, and gives it the maps and the gates when
  *          the bypass is there.
- * Model    Without rings it waits in epoll. With rings it spins: a look at every
- *          ring each turn, a look at the sockets now and then. Maps are given once,
- *          rings as often as they are opened anew, or none when they must be closed;
+ * Model    Without gates it waits in epoll. With gates it spins: a look at every
+ *          gate each turn, a look at the sockets now and then. Maps are given once,
+ *          gates as often as they are opened anew, or none when they must be closed;
  *          connections outlive them. There may be
  *          several, each with queues, connections and lanes of its own. They share
  *          the port (sock.h), so each of them asks all whether the kernel holds
@@ -16,7 +16,7 @@
  *          routers say, and who finds no connection of its own hands it to the
  *          next by an spsc ring; the last one judges it in any case. So each word
  *          is counted once. Where the next ring is full, it waits where it is.
- * Owner    From iothread_give on the rings, and the thread's blocks in the maps,
+ * Owner    From iothread_give on the gates, and the thread's blocks in the maps,
  *          are the thread's alone, until it is given others.
  * Threads  These words are shared with the server's main thread, and E with the
  *          other I/O threads, each with one writer:
@@ -47,7 +47,7 @@
 #include "flows.h"
 #include "icmp.h"
 #include "logger.h"
-#include "ring.h"
+#include "gate.h"
 #include "sock.h"
 #include "sources.h"
 #include "spsc.h"
@@ -55,11 +55,11 @@
 #include "watch.h"
 #include "worker.h"
 
-/* What is handed over when the maps are there; rings may be none. All but the rings
+/* What is handed over when the maps are there; gates may be none. All but the gates
  * is the same each time. */
 struct bypass {
-	struct ring *ring;
-	unsigned rings;
+	struct gate *gate;
+	unsigned gates;
 	struct steer_beat *live;
 	struct mode *mode; /* the thread says in it when the first frame came */
 	struct stats_block *stats;
@@ -67,11 +67,11 @@ struct bypass {
 	struct gauge_block *gauges;
 	struct ring_block *queues; /* of all, by their numbers */
 	struct conn_entry *conns;
-	struct icmp *icmp; /* looked at while there are rings; NULL: not thread 0 */
+	struct icmp *icmp; /* looked at while there are gates; NULL: not thread 0 */
 	/* of struct icmp_event: from the thread before, to the next one; NULL: none */
 	struct spsc *heard, *tell;
 	struct sources sources; /* of the stand-in: none */
-	struct tracer tracer;   /* has a page while there are rings */
+	struct tracer tracer;   /* has a page while there are gates */
 	struct flows flows;     /* fd -1: the port is not shared, or this is the stand-in */
 	const char *text;       /* the mode, for /healthz */
 	/* what /metrics shows: the blocks of all, and whose hearts beat */
@@ -79,7 +79,7 @@ struct bypass {
 	const struct steer_live *hearts;
 };
 
-/* What the kernel says that rings lost; it begins anew with each socket. */
+/* What the kernel says that gates lost; it begins anew with each socket. */
 struct ring_lost {
 	uint64_t ring_full, dropped, tx_invalid;
 };
@@ -109,13 +109,13 @@ struct iothread {
 	_Atomic unsigned mtu; /* 0: as at the start */
 
 	/* the thread's own */
-	struct bypass now;                        /* what it took; rings 0 until then */
-	struct ring_lost lost_before;             /* by rings that were given up */
-	uint64_t turn_ns;                         /* when it looked at the rings last */
+	struct bypass now;                        /* what it took; gates 0 until then */
+	struct ring_lost lost_before;             /* by gates that were given up */
+	uint64_t turn_ns;                         /* when it looked at the gates last */
 	uint64_t heartbeat_ns, sock_ns, house_ns; /* when each was done last */
 	uint64_t kernel_free_ns; /* since when no kernel connection was seen; 0: there is one */
 	uint64_t log_unwritten;  /* lines, as far as the counter says */
-	struct watch watch[QUEUES_MAX]; /* of each of its rings */
+	struct watch watch[QUEUES_MAX]; /* of each of its gates */
 	struct conns conns;
 	unsigned mtu_taken;
 	bool draining;
@@ -140,7 +140,7 @@ void iothread_mtu(struct iothread *io, unsigned mtu);
 void iothread_drain(struct iothread *io);
 bool iothread_drained(struct iothread *io);
 
-/* Does one of its rings stand still? */
+/* Does one of its gates stand still? */
 bool iothread_stuck(const struct iothread *io);
 
 /* What the watchdog asks for, of the ring that is worst off: WATCH_ASKED, or 0. */

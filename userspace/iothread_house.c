@@ -11,12 +11,12 @@ static void publish_rings(const struct iothread *io, uint64_t now_ns)
 {
 	struct ring_lost lost = io->lost_before;
 
-	for (unsigned q = 0; q < io->now.rings; q++) {
-		const struct ring *r = &io->now.ring[q];
-		struct ring_block *to = &io->now.queues[r->queue];
+	for (unsigned q = 0; q < io->now.gates; q++) {
+		const struct gate *g = &io->now.gate[q];
+		struct ring_block *to = &io->now.queues[gate_queue(g)];
 
-		ring_check(r);
-		ring_gauge(r, to, now_ns);
+		gate_check(g);
+		gate_gauge(g, to, now_ns);
 		lost.ring_full += to->rx_ring_full;
 		lost.dropped += to->rx_dropped;
 		lost.tx_invalid += to->tx_invalid;
@@ -37,8 +37,8 @@ static struct ring_lost counted(const struct stats_block *stats)
 void house_count_from(struct iothread *io, const struct bypass *b)
 {
 	io->lost_before = counted(b->stats);
-	for (unsigned q = 0; q < b->rings; q++) {
-		const struct ring_block *told = &b->queues[b->ring[q].queue];
+	for (unsigned q = 0; q < b->gates; q++) {
+		const struct ring_block *told = &b->queues[gate_queue(&b->gate[q])];
 
 		io->lost_before.ring_full -= told->rx_ring_full;
 		io->lost_before.dropped -= told->rx_dropped;
@@ -94,28 +94,28 @@ static void read_all(const struct iothread *io, struct watch_reading *r)
 	}
 }
 
-static void read_ring(const struct iothread *io, const struct ring *ring, struct watch_reading *r)
+static void read_gate(const struct iothread *io, const struct gate *gate, struct watch_reading *r)
 {
-	const struct ring_block *queue = &io->now.queues[ring->queue];
+	const struct ring_block *queue = &io->now.queues[gate_queue(gate)];
 	const struct steer_live *live = io->now.hearts;
 
 	r->hold = __atomic_load_n(&live->held, __ATOMIC_RELAXED);
-	r->ring_received = ring->rx.cached_cons;
+	r->ring_received = gate_received(gate);
 	/* a zero-copy driver looks at an empty fill ring as a matter of course */
-	r->fill_lacked = ring->zero_copy ? 0 : queue->rx_fill_empty;
+	r->fill_lacked = gate_zero_copy(gate) ? 0 : queue->rx_fill_empty;
 	r->completed = r->in_flight = r->nic_sent = r->nic_ns = 0;
-	if (ring != &io->now.ring[0]) /* sends nothing */
+	if (gate != &io->now.gate[0]) /* sends nothing */
 		return;
 	r->completed = io->now.stats->tx_completed;
-	r->in_flight = ring->in_flight;
-	if (ring->zero_copy) /* not every driver counts these frames as sent */
+	r->in_flight = gate_in_flight(gate);
+	if (gate_zero_copy(gate)) /* not every driver counts these frames as sent */
 		return;
 	r->nic_ns = __atomic_load_n(&live->nic_ns, __ATOMIC_ACQUIRE);
 	r->nic_sent = __atomic_load_n(&live->nic_sent, __ATOMIC_RELAXED);
 }
 
 /* What we can do ourselves; the rest is asked of the starter. */
-static void help(struct iothread *io, struct ring *ring, enum watch_remedy remedy)
+static void help(struct iothread *io, struct gate *gate, enum watch_remedy remedy)
 {
 	struct stats_block *stats = io->now.stats;
 
@@ -124,11 +124,11 @@ static void help(struct iothread *io, struct ring *ring, enum watch_remedy remed
 		break;
 	case WATCH_KICK:
 		stats->watch_kicks++;
-		ring_kick(ring);
+		gate_kick(gate);
 		break;
 	case WATCH_REFILL:
 		stats->watch_refills++;
-		ring_refill(ring);
+		gate_refill(gate);
 		break;
 	case WATCH_REBIND:
 		stats->watch_rebinds++;
@@ -148,15 +148,15 @@ static void watch_rings(struct iothread *io, uint64_t now_ns)
 	unsigned asked = 0;
 
 	read_all(io, &reading);
-	for (unsigned q = 0; q < io->now.rings; q++) {
+	for (unsigned q = 0; q < io->now.gates; q++) {
 		struct watch *w = &io->watch[q];
 		unsigned ask;
 
-		read_ring(io, &io->now.ring[q], &reading);
-		help(io, &io->now.ring[q], watch_look(w, &reading));
+		read_gate(io, &io->now.gate[q], &reading);
+		help(io, &io->now.gate[q], watch_look(w, &reading));
 		stuck |= watch_stuck(w);
 		tx_stuck |= watch_stuck(w) && w->part >= WATCH_completions;
-		ask = WATCH_ASKED(watch_ask(w), w->part, io->now.ring[q].queue);
+		ask = WATCH_ASKED(watch_ask(w), w->part, gate_queue(&io->now.gate[q]));
 		asked = ask > asked ? ask : asked;
 	}
 	atomic_store_explicit(&io->asked, asked, memory_order_relaxed); /* E */
@@ -191,7 +191,7 @@ void house_keep(struct iothread *io, uint64_t now_ns)
 	worker_set_date(io->worker, (uint64_t)wall.tv_sec);
 	follow_mtu(io);
 	house_publish(io, now_ns);
-	if (io->now.rings) {
+	if (io->now.gates) {
 		watch_rings(io, now_ns);
 		tracer_rest(&io->now.tracer, now_ns);
 	}

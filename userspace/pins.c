@@ -135,21 +135,34 @@ static int make_dirs(const struct pins *p)
 	}
 }
 
-int pins_put(const struct pins *p, const struct bpf_object *object)
+/* Of the other hook's program: nothing to pin. */
+int pins_add(const struct pins *p, const struct bpf_object *object, const char *name)
 {
 	char path[CONF_PATH + 16];
+	int fd = bpf_object__find_map_fd_by_name(object, name);
+	snprintf(path, sizeof path, "%s/%s", p->dir, name);
+	if (fd < 0 || pins_has(p, name) || !bpf_obj_pin(fd, path))
+		return 0;
+	return refuse(p->conf, -errno, "pin %s: %s", path, strerror(errno));
+}
+
+bool pins_has(const struct pins *p, const char *name)
+{
+	char path[CONF_PATH + 16];
+	snprintf(path, sizeof path, "%s/%s", p->dir, name);
+	return !access(path, F_OK);
+}
+
+int pins_put(const struct pins *p, const struct bpf_object *object)
+{
 	pins_remove(p); /* of a crashed responder; check_alone says that it is gone */
 	int error = make_dirs(p);
 	for (int tries = 0; error == -ENOENT && tries < 3; tries++)
 		error = make_dirs(p); /* another saker just removed an empty saker/ */
 	if (error)
 		return refuse(p->conf, error, "mkdir %s: %s", p->dir, strerror(-error));
-	for (unsigned i = 0; !error && i < PINS; i++) {
-		snprintf(path, sizeof path, "%s/%s", p->dir, pins_names[i]);
-		int fd = bpf_object__find_map_fd_by_name(object, pins_names[i]);
-		if (bpf_obj_pin(fd, path))
-			error = refuse(p->conf, -errno, "pin %s: %s", path, strerror(errno));
-	}
+	for (unsigned i = 0; !error && i < PINS; i++)
+		error = pins_add(p, object, pins_names[i]);
 	if (error)
 		pins_remove(p);
 	return error;

@@ -24,7 +24,7 @@ struct pins {
 	size_t keep; /* so many bytes of it were there before us */
 };
 
-/* Every map of the program. */
+/* Every map of the programs; each has one of xsks_map and frames_q. */
 #define PIN_LIST(X) \
 	X(config) \
 	X(live) \
@@ -38,6 +38,7 @@ struct pins {
 	X(summary) \
 	X(trace) \
 	X(xsks_map) \
+	X(frames_q) \
 	X(icmp_ring) \
 	X(limits) \
 	X(access) \
@@ -62,6 +63,10 @@ unsigned pins_owner(const struct pins *p);
 /* In the place of what a crashed one left. */
 int pins_put(const struct pins *p, const struct bpf_object *object);
 void pins_remove(const struct pins *p);
+
+/* One that is not there yet. */
+int pins_add(const struct pins *p, const struct bpf_object *object, const char *name);
+bool pins_has(const struct pins *p, const char *name);
 
 /* A descriptor of one that is there. */
 int pins_get(const struct pins *p, const char *name);

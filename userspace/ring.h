@@ -99,12 +99,8 @@ struct ring_state {
 	uint8_t owner[RING_FRAMES];
 };
 
-/* Of so many queues, one ring each, I/O thread t of `threads` has this many: t, t + threads
- * and so on (abi.h). */
-static inline unsigned ring_share(unsigned queues, unsigned threads, unsigned t)
-{
-	return (queues - t + threads - 1) / threads;
-}
+/* Has the kernel AF_XDP at all? */
+bool ring_possible(void);
 
 /* 0 or -errno; silent for -EOPNOTSUPP and its kin when zero-copy was asked for,
  * since copy is tried next. Fill is populated before bind. */

@@ -226,6 +226,16 @@ static int set_up(struct ring *r, const struct ring_options *o)
 	return bind_to(r, o);
 }
 
+bool ring_possible(void)
+{
+	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	bool possible = fd >= 0 || errno != EAFNOSUPPORT;
+
+	if (fd >= 0)
+		close(fd);
+	return possible;
+}
+
 int ring_open(struct ring *r, const struct ring_options *o)
 {
 	int error;

@@ -43,37 +43,42 @@ static int check_queues(const struct rungs *r)
 
 void rungs_close(struct rungs *r)
 {
-	while (r->rings)
-		ring_close(&r->ring[--r->rings]);
+	while (r->gates) {
+		struct gate *gate = &r->gate[--r->gates];
+
+		steer_no_inlet(r->steer, gate_queue(gate));
+		gate_close(gate);
+	}
 }
 
-static int open_ring(struct rungs *r, unsigned queue, bool tx)
+static int open_gate(struct rungs *r, unsigned queue, bool tx)
 {
-	struct ring_options o = {
+	struct gate_options o = {
+		.kind = r->rung == RUNG_packet ? GATE_packet : GATE_ring,
 		.ifname = r->conf->ifname,
 		.ifindex = r->nic->ifindex,
 		.queue = queue,
 		.tx = tx,
 		.zero_copy = r->copy == COPY_zero_copy,
 	};
-	struct ring *ring = &r->ring[r->rings];
-	int error = ring_open(ring, &o);
+	struct gate *gate = &r->gate[r->gates];
+	int error = gate_open(gate, &o);
 
 	if (error)
 		return error;
-	r->rings++;
-	return steer_socket(r->steer, queue, ring->fd);
+	r->gates++;
+	return steer_inlet(r->steer, queue, gate_inlet(gate));
 }
 
-/* A socket for each RX queue. */
-static int open_rings(struct rungs *r)
+/* One for each RX queue. */
+static int open_gates(struct rungs *r)
 {
 	unsigned threads = conf_io_threads(r->conf);
 	int error = 0;
 
 	for (unsigned t = 0; t < threads; t++)
 		for (unsigned q = t; q < r->nic->rx_queues && !error; q += threads)
-			error = open_ring(r, q, q == t);
+			error = open_gate(r, q, q == t);
 	return error;
 }
 
@@ -85,8 +90,8 @@ static int prove_send(struct rungs *r)
 	int error = 0;
 
 	for (unsigned t = 0, first = 0; t < threads && !error; t++) {
-		error = ring_test_send(&r->ring[first], frame, len, TEST_SEND_MS);
-		first += ring_share(r->rings, threads, t);
+		error = gate_test_send(&r->gate[first], frame, len, TEST_SEND_MS);
+		first += gate_share(r->gates, threads, t);
 	}
 	if (error)
 		say(r->conf, "a test frame was not sent within %d ms", TEST_SEND_MS);
@@ -98,7 +103,7 @@ int rungs_again(struct rungs *r)
 	int error = check_queues(r);
 
 	if (!error)
-		error = open_rings(r);
+		error = open_gates(r);
 	if (!error)
 		error = prove_send(r);
 	if (error)
@@ -116,7 +121,38 @@ static const struct step ladder[] = {
 	{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_zero_copy },
 	{ CONF_IO_XDP_NATIVE, RUNG_xdp_native, COPY_copy },
 	{ CONF_IO_XDP_GENERIC, RUNG_xdp_generic, COPY_copy },
+	{ CONF_IO_PACKET, RUNG_packet, COPY_copy },
 };
+
+static enum steer_hook hook_of(enum abi_rung rung)
+{
+	return rung == RUNG_packet ? STEER_TC : STEER_XDP;
+}
+
+enum steer_hook rungs_hook(const struct conf *conf)
+{
+	if (conf->io == CONF_IO_AUTO || conf->io == CONF_IO_SOCKET)
+		return ring_possible() ? STEER_XDP : STEER_TC;
+	return conf->io == CONF_IO_PACKET ? STEER_TC : STEER_XDP;
+}
+
+/* The program on its hook; zero-copy and copy share one attachment. */
+static int attach(struct rungs *r)
+{
+	int error;
+
+	if (steer_attached(r->steer))
+		return 0;
+	error = steer_change(r->steer, r->nic->mac, hook_of(r->rung));
+	return error ?: steer_attach(r->steer, r->rung);
+}
+
+static bool wanted(const struct rungs *r, const struct step *s)
+{
+	if (r->conf->io == CONF_IO_AUTO)
+		return hook_of(s->rung) == STEER_TC || ring_possible();
+	return r->conf->io == s->io;
+}
 
 /* From this step down. */
 static int climb_from(struct rungs *r, unsigned first)
@@ -127,13 +163,11 @@ static int climb_from(struct rungs *r, unsigned first)
 		const struct step *s = &ladder[i];
 		bool last = i + 1 == array_size(ladder) || ladder[i + 1].rung != s->rung;
 
-		if (r->conf->io != CONF_IO_AUTO && r->conf->io != s->io)
+		if (!wanted(r, s))
 			continue;
 		r->rung = s->rung;
 		r->copy = s->copy;
-		/* zero-copy and copy share one attachment */
-		error = r->steer->link_fd < 0 ? steer_attach(r->steer, s->rung == RUNG_xdp_native) :
-						0;
+		error = attach(r);
 		if (!error)
 			error = rungs_again(r);
 		if (error == -EBUSY || error == -EPERM)

@@ -4,8 +4,8 @@
  *
  * Place    The starter's, between the program (steer.h) and the rings that it hands to
  *          the worker.
- * Model    climb: zero-copy before copy, native before generic; the first that proves
- *          itself by a test send. close and open again: the same rung anew, after a
+ * Model    climb: zero-copy before copy, native before generic, AF_XDP before packet; the
+ *          first that proves itself by a test send. close and open again: the same rung anew, after a
  *          worker died, the link came back, the queues changed. The worker gets the
  *          descriptors; what stays here is closed when the rings are.
  * Owner    Memory of struct rungs is the caller's.
@@ -16,7 +16,7 @@
 
 #include "conf.h"
 #include "nic.h"
-#include "ring.h"
+#include "gate.h"
 #include "steer.h"
 
 struct rungs {
@@ -25,12 +25,15 @@ struct rungs {
 	struct steer *steer;
 	enum abi_rung rung; /* none until climbed */
 	enum abi_copy copy;
-	unsigned rings;
-	struct ring
-		ring[QUEUES_MAX]; /* side by side those of an I/O thread; it sends on its first */
+	unsigned gates;
+	/* side by side those of an I/O thread; it sends by its first */
+	struct gate gate[QUEUES_MAX];
 };
 
-/* Can XDP and AF_XDP live with the interface as it is? */
+/* Which program to load first: auto finds by one system call whether the kernel has AF_XDP. */
+enum steer_hook rungs_hook(const struct conf *conf);
+
+/* Can we live with the interface as it is? */
 int rungs_check(const struct conf *conf, const struct nic *nic);
 
 /* The first rung that works, of those that --io allows. */

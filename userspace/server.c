@@ -24,8 +24,8 @@ struct server {
 	struct threads threads;
 	struct blocks blocks;
 	/* those in use, and those before, in turns */
-	struct ring ring[2][QUEUES_MAX];
-	unsigned rings[2], hand;
+	struct gate gate[2][QUEUES_MAX];
+	unsigned gates[2], hand;
 	char text[3][ABI_MODE_TEXT]; /* of the mode: before the bypass, and in turns */
 	struct handover *left;       /* by the worker before; NULL: none */
 	size_t left_bytes, room;
@@ -53,7 +53,7 @@ static int run(struct server *s, const char *text)
 	return error || !th->blocks ? error : threads_took(th);
 }
 
-/* --- maps and rings ------------------------------------------------------------------ */
+/* --- maps and gates ------------------------------------------------------------------ */
 
 static void close_all(const struct talk *said)
 {
@@ -78,37 +78,39 @@ static int take_maps(struct server *s)
 	return tell(s, TALK_taken, 0);
 }
 
-static int adopt(struct server *s, struct talk_rings *given)
+static int adopt(struct server *s, struct talk_gates *given)
 {
-	int error = given->resume && (!s->left || s->left->rings != given->rings) ? -EPROTO : 0;
+	int error = given->resume && (!s->left || s->left->gates != given->gates) ? -EPROTO : 0;
 
-	for (unsigned i = 0; i < given->rings && !error; i++) {
-		struct ring_gift *g = &given->gift[i];
+	for (unsigned i = 0; i < given->gates && !error; i++) {
+		struct gate_gift *g = &given->gift[i];
+		int *fd[GATE_FDS];
 
-		g->fd = s->said.fd[2 * i];
-		g->umem_fd = s->said.fd[2 * i + 1];
-		error = ring_adopt(&s->ring[s->hand][i], g,
-				   given->resume ? &s->left->ring[i] : NULL);
-		s->rings[s->hand] += !error;
+		gate_fds(g, fd);
+		*fd[0] = s->said.fd[GATE_FDS * i];
+		*fd[1] = s->said.fd[GATE_FDS * i + 1];
+		error = gate_adopt(&s->gate[s->hand][i], g,
+				   given->resume ? &s->left->gate[i] : NULL);
+		s->gates[s->hand] += !error;
 	}
 	return error;
 }
 
-static void close_rings(struct server *s, unsigned hand)
+static void close_gates(struct server *s, unsigned hand)
 {
-	while (s->rings[hand])
-		ring_close(&s->ring[hand][--s->rings[hand]]);
+	while (s->gates[hand])
+		gate_close(&s->gate[hand][--s->gates[hand]]);
 }
 
-static int take_rings(struct server *s)
+static int take_gates(struct server *s)
 {
-	struct talk_rings given;
+	struct talk_gates given;
 	int error;
 
 	if (s->said.len != sizeof given)
 		return -EPROTO;
 	memcpy(&given, s->said.bytes, sizeof given);
-	if (given.rings > QUEUES_MAX || s->said.fds != 2 * given.rings || !s->blocks.live)
+	if (given.gates > QUEUES_MAX || s->said.fds != GATE_FDS * given.gates || !s->blocks.live)
 		return -EPROTO;
 	s->hand ^= 1;
 	error = adopt(s, &given);
@@ -116,13 +118,13 @@ static int take_rings(struct server *s)
 		return refuse(s->want->conf, error, "the worker cannot take the rings: %s",
 			      strerror(-error));
 	memcpy(s->text[s->hand], given.text, sizeof given.text);
-	error = threads_rings(&s->threads, s->ring[s->hand], s->rings[s->hand], s->text[s->hand]);
+	error = threads_gates(&s->threads, s->gate[s->hand], s->gates[s->hand], s->text[s->hand]);
 	if (!error && !s->running)
 		error = run(s, s->text[s->hand]);
 	if (error)
 		return error;
-	close_rings(s, s->hand ^ 1);
-	return tell(s, TALK_taken, given.rings);
+	close_gates(s, s->hand ^ 1);
+	return tell(s, TALK_taken, given.gates);
 }
 
 /* --- from worker to worker ------------------------------------------------------------- */
@@ -171,15 +173,15 @@ static int tell_socks(struct server *s, unsigned t)
 /* Stop between two turns, and leave everything as it stands. */
 static int depart(struct server *s)
 {
-	unsigned rings = s->rings[s->hand];
+	unsigned gates = s->gates[s->hand];
 	int error = map_left(s);
 
 	threads_stop(&s->threads);
 	threads_publish(&s->threads);
-	for (unsigned i = 0; i < rings && !error; i++)
-		error = ring_save(&s->ring[s->hand][i], &s->left->ring[i]) ? 0 : -EBUSY;
+	for (unsigned i = 0; i < gates && !error; i++)
+		error = gate_save(&s->gate[s->hand][i], &s->left->gate[i]) ? 0 : -EBUSY;
 	if (!error) {
-		s->left->rings = rings;
+		s->left->gates = gates;
 		error = threads_save(&s->threads, s->left, s->room);
 	}
 	s->departed = true;
@@ -219,8 +221,8 @@ static int obey(struct server *s)
 	switch (s->said.word) {
 	case TALK_maps:
 		return take_maps(s);
-	case TALK_rings:
-		return take_rings(s);
+	case TALK_gates:
+		return take_gates(s);
 	case TALK_steady:
 		threads_publish(&s->threads);
 		threads_calibrate(&s->threads);

@@ -17,12 +17,14 @@
 #include "stats.h"
 
 #define COOKIES "/proc/sys/net/ipv4/tcp_syncookies"
-enum { SETTING_COOKIES, SETTING_VLAN };
+enum { SETTING_COOKIES, SETTING_VLAN, SETTING_GRO };
 enum { LOCK_MS = 2000 };
 
 /* How a setting is read and written: a small number, or -errno. */
 struct setting {
-	const char *name; /* as people know it */
+	const char *name;  /* as people know it */
+	const char *file;  /* bpffs wants no dots */
+	bool of_interface; /* else of the namespace */
 	int target;
 	int (*get)(const struct conf *conf);
 	int (*set)(const struct conf *conf, int value);
@@ -97,11 +99,30 @@ static int set_vlan(const struct conf *conf, int value)
 	return error;
 }
 
+/* --- GRO ---------------------------------------------------------------------------- */
+
+static int get_gro(const struct conf *conf)
+{
+	struct ethtool_value v = { .cmd = ETHTOOL_GGRO };
+
+	return !ethtool(conf, &v) && v.data;
+}
+
+static int set_gro(const struct conf *conf, int value)
+{
+	struct ethtool_value v = { .cmd = ETHTOOL_SGRO, .data = (uint32_t)value };
+
+	return ethtool(conf, &v);
+}
+
 static const struct setting settings[SETTINGS_COUNT] = {
-	[SETTING_COOKIES] = { "net.ipv4.tcp_syncookies", 2, get_cookies, set_cookies,
+	[SETTING_COOKIES] = { "net.ipv4.tcp_syncookies", "tcp_syncookies", false, 2, get_cookies,
+			      set_cookies,
 			      "every listener in this network namespace answers with cookies" },
-	[SETTING_VLAN] = { "rx-vlan-offload", 0, get_vlan, set_vlan,
+	[SETTING_VLAN] = { "rx-vlan-offload", "rx_vlan_offload", true, 0, get_vlan, set_vlan,
 			   "it hides VLAN tags from XDP" },
+	[SETTING_GRO] = { "generic-receive-offload", "gro", true, 0, get_gro, set_gro,
+			  "it makes one long frame of several, before tc" },
 };
 
 static int refuse(const struct conf *conf, unsigned i, int error)
@@ -110,6 +131,11 @@ static int refuse(const struct conf *conf, unsigned i, int error)
 		fprintf(stderr,
 			"saker: %s: the driver hides VLAN tags from XDP and does not let that be "
 			"turned off (%s): ethtool -K %s rxvlan off, or --io=socket\n",
+			conf->ifname, strerror(-error), conf->ifname);
+	else if (i == SETTING_GRO)
+		fprintf(stderr,
+			"saker: %s: generic-receive-offload cannot be turned off (%s): "
+			"ethtool -K %s gro off, or --io=socket\n",
 			conf->ifname, strerror(-error), conf->ifname);
 	else
 		fprintf(stderr, "saker: %s: --steer=path needs net.ipv4.tcp_syncookies=2: %s: %s\n",
@@ -122,7 +148,6 @@ static int refuse(const struct conf *conf, unsigned i, int error)
 
 /* --- what it was -------------------------------------------------------------------- */
 
-/* The cookies are of the namespace, the offload of the interface. bpffs wants no dots. */
 static int dir_of(char path[CONF_PATH], const struct settings *s, unsigned i)
 {
 	struct stat ns;
@@ -131,10 +156,9 @@ static int dir_of(char path[CONF_PATH], const struct settings *s, unsigned i)
 
 	if (stat("/proc/self/ns/net", &ns))
 		return -errno;
-	if (i == SETTING_VLAN)
+	if (settings[i].of_interface)
 		snprintf(which, sizeof which, "-%u", s->ifindex);
-	length = snprintf(path, CONF_PATH, "%s/setting-%s%s@%llu", s->root,
-			  i == SETTING_VLAN ? "rx_vlan_offload" : "tcp_syncookies", which,
+	length = snprintf(path, CONF_PATH, "%s/setting-%s%s@%llu", s->root, settings[i].file, which,
 			  (unsigned long long)ns.st_ino);
 	return length < CONF_PATH ? 0 : -ENAMETOOLONG;
 }
@@ -301,18 +325,26 @@ static void sweep(const struct settings *s, unsigned i)
 
 /* --- all ------------------------------------------------------------------------------- */
 
-static bool needed(const struct conf *conf, unsigned i)
+static bool needed(const struct settings *s, unsigned i)
 {
-	return i == SETTING_VLAN ? conf->io != CONF_IO_SOCKET : conf->steer == STEER_path;
+	switch (i) {
+	case SETTING_VLAN:
+		return s->rung != RUNG_packet;
+	case SETTING_GRO:
+		return s->rung == RUNG_packet;
+	default:
+		return s->conf->steer == STEER_path;
+	}
 }
 
-int settings_take(struct settings *s, const struct conf *conf)
+int settings_take(struct settings *s, const struct conf *conf, enum abi_rung rung)
 {
 	int root, error = 0;
 
 	*s = (struct settings){ .conf = conf,
+				.rung = rung,
 				.ifindex = if_nametoindex(conf->ifname),
-				.lock = { -1, -1 } };
+				.lock = { -1, -1, -1 } };
 	choose_root(s);
 	root = lock_root(s);
 	if (root < 0) {
@@ -321,7 +353,7 @@ int settings_take(struct settings *s, const struct conf *conf)
 		return root;
 	}
 	for (unsigned i = 0; i < SETTINGS_COUNT && !error; i++) {
-		if (needed(conf, i))
+		if (needed(s, i))
 			error = take(s, i);
 		else
 			sweep(s, i);
@@ -348,7 +380,7 @@ void settings_abandoned(const struct conf *conf)
 {
 	struct settings s = { .conf = conf,
 			      .ifindex = if_nametoindex(conf->ifname),
-			      .lock = { -1, -1 } };
+			      .lock = { -1, -1, -1 } };
 	int root;
 
 	choose_root(&s);
@@ -360,9 +392,12 @@ void settings_abandoned(const struct conf *conf)
 	unlock_root(&s, root);
 }
 
-void settings_inherit(struct settings *s, const struct conf *conf, const int lock[SETTINGS_COUNT])
+void settings_inherit(struct settings *s, const struct conf *conf, enum abi_rung rung,
+		      const int lock[SETTINGS_COUNT])
 {
-	*s = (struct settings){ .conf = conf, .ifindex = if_nametoindex(conf->ifname) };
+	*s = (struct settings){ .conf = conf,
+				.rung = rung,
+				.ifindex = if_nametoindex(conf->ifname) };
 	choose_root(s);
 	memcpy(s->lock, lock, sizeof s->lock);
 }

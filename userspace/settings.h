@@ -4,10 +4,12 @@
  *
  * Place    The starter: taken when the pins are ours, before anything is attached;
  *          restored when nothing is attached any more.
- * Model    Two settings:
+ * Model    Three settings:
  *            net.ipv4.tcp_syncookies = 2  with --steer=path, of the network namespace:
  *                                         every listener in it answers with cookies
  *            receive VLAN offload = off   of the interface: it hides the tag from XDP
+ *            GRO = off                    of the interface, on rung packet: it makes one
+ *                                         long frame of several
  *          What each was before is kept in the BPF file system, beside the pins, so
  *          that it outlives us as the setting does, and neither outlives a reboot:
  *            /sys/fs/bpf/saker/setting-NAME@NETNS-INODE/was -> VALUE   a symbolic link
@@ -30,24 +32,26 @@
 #include "base.h"
 #include "conf.h"
 
-enum { SETTINGS_COUNT = 2 };
+enum { SETTINGS_COUNT = 3 };
 
 struct settings {
 	const struct conf *conf;
+	enum abi_rung rung;       /* that needs them: packet, or any of XDP */
 	unsigned ifindex;         /* of the device that they are of */
 	char root[CONF_PATH];     /* where their directories are */
 	int lock[SETTINGS_COUNT]; /* of a setting that is changed; -1: it is not */
 };
 
 /* After an error nothing is changed, and *s needs no restore. */
-int settings_take(struct settings *s, const struct conf *conf);
+int settings_take(struct settings *s, const struct conf *conf, enum abi_rung rung);
 void settings_restore(struct settings *s);
 
 /* Give back what a responder left that is gone; of conf: ifname, pin_dir. */
 void settings_abandoned(const struct conf *conf);
 
 /* From the binary before: what it took is ours now. */
-void settings_inherit(struct settings *s, const struct conf *conf, const int lock[SETTINGS_COUNT]);
+void settings_inherit(struct settings *s, const struct conf *conf, enum abi_rung rung,
+		      const int lock[SETTINGS_COUNT]);
 
 /* For a child: let go without restoring. */
 void settings_leave(struct settings *s);

@@ -73,15 +73,16 @@ static int start_sockets(struct starter *st, uint64_t exec_ns)
 
 void starter_check_guard(const struct starter *st)
 {
-	if (conf_guards(st->conf) && (!st->maps || st->steer.link_fd < 0))
+	if (conf_guards(st->conf) && (!st->maps || !steer_attached(&st->steer)))
 		refuse(st->conf, 0,
-		       "--limit-..., --allow and --deny are not in force: no XDP program of ours "
+		       "--limit-..., --allow and --deny are not in force: no program of ours "
 		       "is there to act on them; nft(8) does it for the socket rung");
 }
 
 static int start_maps(struct starter *st)
 {
-	int error = steer_open(&st->steer, st->conf, st->nic.mac, &st->kernel);
+	int error = steer_open(&st->steer, st->conf, st->nic.mac, &st->kernel,
+			       rungs_hook(st->conf));
 
 	if (error)
 		return error;
@@ -90,16 +91,33 @@ static int start_maps(struct starter *st)
 	return 0;
 }
 
+/* What the one hook needs the other does not. */
 int starter_settings(struct starter *st, bool on)
 {
-	int error = 0;
+	enum abi_rung rung = st->steer.hook == STEER_TC ? RUNG_packet : RUNG_xdp_native;
+	int error;
 
-	if (on) {
-		error = settings_take(&st->settings, st->conf);
-		st->changed = !error;
-	} else if (st->changed) {
+	if (st->changed && (!on || st->settings.rung != rung)) {
 		settings_restore(&st->settings);
 		st->changed = false;
+	}
+	if (!on || st->changed)
+		return 0;
+	error = settings_take(&st->settings, st->conf, rung);
+	st->changed = !error;
+	return error;
+}
+
+int starter_climb(struct starter *st, int (*climb)(struct rungs *))
+{
+	int error = climb(&st->rungs);
+
+	if (error)
+		return error;
+	error = starter_settings(st, true);
+	if (error) {
+		rungs_close(&st->rungs);
+		steer_detach(&st->steer);
 	}
 	return error;
 }
@@ -116,15 +134,17 @@ static int start_bypass(struct starter *st)
 	error = rungs_check(st->conf, &st->nic);
 	if (error)
 		return error;
+	if (st->conf->io == CONF_IO_AUTO && rungs_hook(st->conf) == STEER_TC)
+		say(st->conf, "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS): rung packet");
 	error = start_maps(st);
 	if (!error)
 		error = starter_settings(st, true);
 	if (!error)
-		error = rungs_climb(&st->rungs);
+		error = starter_climb(st, rungs_climb);
 	if (error && !rungs_may_fall_back(st->conf, st->maps, error))
 		return error;
 	if (error) {
-		say(st->conf, "no XDP rung works here (%s): the socket rung serves",
+		say(st->conf, "no rung that sees frames works here (%s): the socket rung serves",
 		    strerror(-error));
 		starter_check_guard(st);
 	}
@@ -145,11 +165,11 @@ void starter_publish(struct starter *st)
 	struct mode *m = &st->mode;
 
 	m->state = STATE_ready;
-	m->rung = r->rings ? r->rung : RUNG_socket;
-	m->copy = r->rings ? r->copy : COPY_none;
-	m->tx = r->rings ? PROOF_proven : PROOF_unproven;
-	m->queues = r->rings;
-	if (r->rings && !m->ready_ns)
+	m->rung = r->gates ? r->rung : RUNG_socket;
+	m->copy = r->gates ? r->copy : COPY_none;
+	m->tx = r->gates ? PROOF_proven : PROOF_unproven;
+	m->queues = r->gates;
+	if (r->gates && !m->ready_ns)
 		m->ready_ns = cpu_now_ns();
 	stats_mode_text(st->text, sizeof st->text, m);
 	m->rx = st->steer.b.mode->rx;

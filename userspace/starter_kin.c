@@ -46,12 +46,12 @@ int kin_give(struct starter *st)
 	int error;
 
 	starter_publish(st);
-	error = child_give_rings(&st->worker, &st->rungs, false, st->text);
+	error = child_give_gates(&st->worker, &st->rungs, false, st->text);
 	if (error)
 		return refuse(st->conf, error, "the worker did not take the rings: %s",
 			      strerror(-error));
 	/* Each thread turns its rings and its heartbeat beats. */
-	starter_steer(st, st->rungs.rings);
+	starter_steer(st, st->rungs.gates);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static void start_stand_in(struct starter *st)
 	if (!error && st->maps)
 		error = child_give_maps(&st->stand_in, &s->b.size, s->map_fd);
 	if (!error && st->maps)
-		error = child_give_rings(&st->stand_in, NULL, false, st->text);
+		error = child_give_gates(&st->stand_in, NULL, false, st->text);
 	if (error) {
 		child_end(&st->stand_in, 0);
 		return;
@@ -194,7 +194,7 @@ static void worker_died(struct starter *st, int status, uint64_t now_ns)
  * What was opened since is as good; without the program it is for starter_link. */
 static void open_bypass(struct starter *st)
 {
-	if (st->rungs.rung == RUNG_none || st->rungs.rings || st->steer.link_fd < 0)
+	if (st->rungs.rung == RUNG_none || st->rungs.gates || !steer_attached(&st->steer))
 		return;
 	if (!rungs_again(&st->rungs))
 		return;

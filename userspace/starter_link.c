@@ -17,9 +17,9 @@
 static void take_back(struct starter *st)
 {
 	starter_steer(st, false);
-	if (!st->rungs.rings)
+	if (!st->rungs.gates)
 		return;
-	if (st->worker.pid && child_give_rings(&st->worker, NULL, false, st->text))
+	if (st->worker.pid && child_give_gates(&st->worker, NULL, false, st->text))
 		refuse(st->conf, 0, "the worker does not let go of the rings");
 	rungs_close(&st->rungs);
 	books_rings(&st->steer.b);
@@ -70,20 +70,29 @@ static int move(struct starter *st)
 	if (!error)
 		error = rungs_check(st->conf, &st->nic);
 	if (!error)
-		error = steer_move(&st->steer, st->conf, st->nic.ifindex, st->nic.mac);
+		error = steer_move(&st->steer, st->nic.ifindex, st->nic.mac);
 	return error ? error : starter_settings(st, true);
 }
 
 /* Nothing is open; the program may still be attached. */
 static void open_anew(struct starter *st)
 {
-	if (st->steer.link_fd >= 0)
+	if (steer_attached(&st->steer))
 		give(st, rungs_again(&st->rungs));
 	else
-		give(st, move(st) ?: rungs_climb(&st->rungs));
+		give(st, move(st) ?: starter_climb(st, rungs_climb));
 }
 
 /* --- events ------------------------------------------------------------------------------ */
+
+static void serve_by_sockets(struct starter *st)
+{
+	take_back(st);
+	steer_detach(&st->steer);
+	netev_attached(&st->netev, cpu_now_ns());
+	starter_publish(st);
+	starter_check_guard(st);
+}
 
 static void follow_mtu(struct starter *st, unsigned mtu)
 {
@@ -105,22 +114,18 @@ static void cure(struct starter *st, const struct netev_event *e)
 		break;
 	case CURE_resume:
 		follow_mtu(st, e->after);
-		starter_steer(st, st->rungs.rings);
+		starter_steer(st, st->rungs.gates);
 		break;
 	case CURE_rings:
 		reopen(st);
 		break;
 	case CURE_steer:
 		memcpy(st->nic.mac, e->mac, sizeof st->nic.mac);
-		steer_renew(&st->steer, st->conf, st->nic.mac);
+		steer_renew(&st->steer, st->nic.mac);
 		netev_attached(&st->netev, cpu_now_ns());
 		break;
 	case CURE_sockets:
-		take_back(st);
-		steer_detach(&st->steer);
-		netev_attached(&st->netev, cpu_now_ns());
-		starter_publish(st);
-		starter_check_guard(st);
+		serve_by_sockets(st);
 		break;
 	case CURE_open:
 		open_anew(st);
@@ -160,7 +165,7 @@ static void help(struct starter *st, unsigned asked)
 		refuse(st->conf, 0, "queue %u: still %s: the next rung is tried%s%s", queue, cause,
 		       *text ? "; " : "", text);
 		take_back(st);
-		give(st, rungs_lower(&st->rungs));
+		give(st, starter_climb(st, rungs_lower));
 		break;
 	default:
 		break;
@@ -194,10 +199,17 @@ void link_look(struct starter *st, uint64_t now_ns)
 	if (!st->netev_open)
 		return;
 	while (netev_next(&st->netev, now_ns, &e)) {
+		if (e.kind == NETEV_xdp && st->steer.hook == STEER_TC)
+			continue; /* not ours, and before us: what it lets through comes */
 		say(st->conf, "%s", netev_text(&e, st->conf->ifname, text));
 		cure(st, &e);
 	}
 	tell_watch(st, now_ns);
+	if (steer_lost(&st->steer)) {
+		say(st->conf,
+		    "our program was taken off tc: the socket rung serves; restart to attach");
+		serve_by_sockets(st);
+	}
 	if (st->link_again_ns && now_ns >= st->link_again_ns && st->netev.known.exists &&
 	    st->worker.pid)
 		open_anew(st);

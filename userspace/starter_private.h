@@ -81,6 +81,8 @@ void kin_end(struct starter *st);
 void starter_steer(struct starter *st, bool on);
 /* What we need of the machine, while something is attached. 0 or -errno, reported. */
 int starter_settings(struct starter *st, bool on);
+/* rungs_climb or rungs_lower, and the settings that the rung needs. */
+int starter_climb(struct starter *st, int (*climb)(struct rungs *));
 /* What is in effect, for all who look. */
 void starter_publish(struct starter *st);
 /* Without the program nobody limits or denies: then it is said, whatever -q. */

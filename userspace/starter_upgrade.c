@@ -29,7 +29,7 @@
 
 /* YES: the exit status by which a binary that knows the question agrees; others do not know
  * it, whatever theirs. */
-enum { UPGRADE_VERSION = 1, UPGRADE_YES = 86, QUESTION_MS = 5000 };
+enum { UPGRADE_VERSION = 2, UPGRADE_YES = 86, QUESTION_MS = 5000 };
 
 struct kin {
 	pid_t pid;
@@ -52,11 +52,12 @@ struct record {
 	struct listeners listeners;
 	int idle_fd;
 	uint32_t changed;
+	uint32_t setting_rung;
 	int setting_fd[SETTINGS_COUNT];
 	uint32_t maps;
 	struct steer_legacy steer_legacy;
-	uint32_t rung, copy, rings;
-	struct ring_gift gift[QUEUES_MAX];
+	uint32_t rung, copy, gates;
+	struct gate_gift gift[QUEUES_MAX];
 	struct mode mode;
 	struct kin worker, stand_in;
 	uint64_t end_ns;
@@ -107,15 +108,16 @@ static int write_record(const struct starter *st)
 	r.listeners = st->listeners;
 	r.idle_fd = st->idle_fd;
 	r.changed = st->changed;
+	r.setting_rung = st->settings.rung;
 	memcpy(r.setting_fd, st->settings.lock, sizeof r.setting_fd);
 	r.maps = st->maps;
 	if (st->maps)
 		r.steer_legacy = steer_bequeath(&st->steer);
 	r.rung = st->rungs.rung;
 	r.copy = st->rungs.copy;
-	r.rings = st->rungs.rings;
-	for (unsigned i = 0; i < r.rings; i++)
-		r.gift[i] = ring_give(&st->rungs.ring[i]);
+	r.gates = st->rungs.gates;
+	for (unsigned i = 0; i < r.gates; i++)
+		r.gift[i] = gate_give(&st->rungs.gate[i]);
 	r.mode = st->mode;
 	r.worker = kin_of(&st->worker);
 	r.stand_in = kin_of(&st->stand_in);
@@ -144,9 +146,13 @@ static void keep_across_exec(struct starter *st, bool yes)
 		inherit_fd(st->settings.lock[i], yes);
 	if (st->maps)
 		inherit_fd(st->steer.link_fd, yes);
-	for (unsigned i = 0; i < st->rungs.rings; i++) {
-		inherit_fd(st->rungs.ring[i].fd, yes);
-		inherit_fd(st->rungs.ring[i].umem_fd, yes);
+	for (unsigned i = 0; i < st->rungs.gates; i++) {
+		struct gate_gift gift = gate_give(&st->rungs.gate[i]);
+		int *fd[GATE_FDS];
+
+		gate_fds(&gift, fd);
+		inherit_fd(*fd[0], yes);
+		inherit_fd(*fd[1], yes);
 	}
 	inherit_fd(st->worker.talk_fd, yes);
 	inherit_fd(st->stand_in.talk_fd, yes);
@@ -269,7 +275,8 @@ static int take_over(struct starter *st, const struct record *r)
 	st->idle_fd = r->idle_fd;
 	st->changed = r->changed;
 	if (st->changed)
-		settings_inherit(&st->settings, st->conf, r->setting_fd);
+		settings_inherit(&st->settings, st->conf, (enum abi_rung)r->setting_rung,
+				 r->setting_fd);
 	st->mode = r->mode;
 	st->end_ns = r->end_ns;
 	st->link_again_ns = r->link_again_ns;
@@ -279,14 +286,14 @@ static int take_over(struct starter *st, const struct record *r)
 		 (int)sizeof st->mode.program - 1, VERSION);
 	st->rungs.rung = (enum abi_rung)r->rung;
 	st->rungs.copy = (enum abi_copy)r->copy;
-	for (; st->rungs.rings < r->rings; st->rungs.rings++)
-		ring_hold(&st->rungs.ring[st->rungs.rings], &r->gift[st->rungs.rings]);
+	for (; st->rungs.gates < r->gates; st->rungs.gates++)
+		gate_hold(&st->rungs.gate[st->rungs.gates], &r->gift[st->rungs.gates]);
 	if (r->maps)
 		error = steer_inherit(&st->steer, st->conf, &st->kernel, &r->steer_legacy);
 	st->maps = r->maps && !error;
 	keep_across_exec(st, false);
-	if (!error && st->maps && st->steer.link_fd >= 0)
-		steer_renew(&st->steer, st->conf, st->nic.mac);
+	if (!error && st->maps && steer_attached(&st->steer))
+		steer_renew(&st->steer, st->nic.mac);
 	return error;
 }
 
@@ -328,7 +335,7 @@ static int pass_on(struct starter *st, struct child *heir, bool *parted)
 	if (st->maps) /* the heir counts all that it has */
 		guard_forget(st->steer.map_fd[BLOCK_source_conns]);
 	if (!error)
-		error = child_give_rings(heir, &st->rungs, true, st->text);
+		error = child_give_gates(heir, &st->rungs, true, st->text);
 	if (!error)
 		say(st->conf, "upgraded: version %s serves; nobody was answered for %.1f ms",
 		    VERSION, (double)(cpu_now_ns() - from_ns) / NS_PER_MS);

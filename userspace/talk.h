@@ -16,12 +16,12 @@
 
 #include "abi.h"
 #include "base.h"
-#include "ring.h"
+#include "gate.h"
 
 #define TALK_LIST(X) \
 	/* the starter says */ \
 	X(maps)   /* struct blocks_size, the descriptors in the order of enum block */ \
-	X(rings)  /* struct talk_rings, two descriptors a ring; none: give yours up */ \
+	X(gates)  /* struct talk_gates, two descriptors a gate; none: give yours up */ \
 	X(steady) /* the start is over: measure your cores */ \
 	X(drain)  /* no new connections, finish, then tell drained */ \
 	X(mtu)    /* number: the interface's from now on */ \
@@ -29,7 +29,7 @@
 	X(heir)   /* the same descriptor: go on from there */ \
 	/* the child tells */ \
 	X(up)      /* the port is answered */ \
-	X(taken)   /* maps or rings, or they were given up */ \
+	X(taken)   /* maps or gates, or they were given up */ \
 	X(drained) /* all connections are over */ \
 	X(ask)     /* number: what it cannot do itself (WATCH_ASKED), once; 0: no more */ \
 	/* the departing one tells */ \
@@ -53,13 +53,14 @@ struct talk {
 	int fd[TALK_FDS];
 };
 
-struct talk_rings {
-	uint32_t rings;
+struct talk_gates {
+	uint32_t gates;
 	uint32_t resume;          /* their state is in the handover; else they are fresh */
 	char text[ABI_MODE_TEXT]; /* the mode with them, for /healthz */
-	struct ring_gift gift[QUEUES_MAX];
+	struct gate_gift gift[QUEUES_MAX];
 };
-_Static_assert(sizeof(struct talk_rings) <= TALK_BYTES && 2 * QUEUES_MAX <= TALK_FDS, "it fits");
+_Static_assert(sizeof(struct talk_gates) <= TALK_BYTES && GATE_FDS * QUEUES_MAX <= TALK_FDS,
+	       "it fits");
 
 /* Connections of the kernel's, by their ids in the worker of a thread. */
 struct talk_socks {

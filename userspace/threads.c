@@ -289,15 +289,15 @@ static int await_taken(const struct threads *th)
 	return 0;
 }
 
-int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const char *text)
+int threads_gates(struct threads *th, struct gate *gate, unsigned gates, const char *text)
 {
 	for (unsigned t = 0, first = 0; t < th->count; t++) {
 		struct thread *one = &th->one[t];
 		struct bypass *b = &one->bypass[++one->given & 1];
 
-		b->ring = ring + first;
-		b->rings = ring_share(rings, th->count, t);
-		first += b->rings;
+		b->gate = gate + first;
+		b->gates = gate_share(gates, th->count, t);
+		first += b->gates;
 		b->text = text;
 		iothread_give(&one->io, b);
 	}

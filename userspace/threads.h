@@ -7,11 +7,11 @@
  * Model    open: each thread's view of the kernel's sockets, which share the port.
  *          prepare: its worker. run: on its CPU, with its share of the compute
  *          cores; the port answers from here on.
- *          maps, rings: its blocks in the maps, once; its rings, as often as there are
+ *          maps, gates: its blocks in the maps, once; its gates, as often as there are
  *          others.
  *          All have the same settings and the same cookie secret, and nothing
  *          else in common than what iothread.h says.
- *          The stand-in is a single thread on any CPU, without rings and compute
+ *          The stand-in is a single thread on any CPU, without gates and compute
  *          cores, that accepts from the sockets of all.
  * Owner    The server's memory, zeroed, most of it never touched.
  * Errors   0 or -errno, reported here, once, on stderr, with a cure.
@@ -51,7 +51,7 @@ struct thread {
 struct threads {
 	const struct conf *conf;
 	bool stand_in;
-	struct logger *log; /* before threads_start; NULL: none */
+	struct logger *log;    /* before threads_start; NULL: none */
 	struct blocks *blocks; /* of threads_maps; NULL: there are no maps, or not yet */
 	unsigned count;
 	unsigned opened, running;                 /* so many of them */
@@ -78,13 +78,13 @@ int threads_load(struct threads *th, struct handover *from, size_t room);
 /* So many are enough with these settings. */
 size_t threads_room(const struct conf *conf, const struct nic *nic);
 
-/* Each one's share of the maps, before the first rings. */
+/* Each one's share of the maps, before the first gates. */
 void threads_maps(struct threads *th, struct blocks *blocks);
 
-/* Each one's share of the rings, which may be none, and the mode with them. They have
+/* Each one's share of the gates, which may be none, and the mode with them. They have
  * taken them, and let go of those before, when it returns 0; -ETIMEDOUT: not yet.
  * Before threads_run it does not wait: then threads_took does, behind it. */
-int threads_rings(struct threads *th, struct ring *ring, unsigned rings, const char *text);
+int threads_gates(struct threads *th, struct gate *gate, unsigned gates, const char *text);
 int threads_took(const struct threads *th);
 
 /* The start is over: they may measure their cores, while nobody is served. */

@@ -18,14 +18,24 @@ serves_on() { # NAME RUNG
 printf 1 > "$dir/hang"
 spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
 saker=$spawned
-serves_on 'a driver that does not send' socket
+serves_on 'a driver that does not send' packet
 is 'a driver that does not send: each attempt is named' \
 	"$(grep -c 'server0: a test frame was not sent within' "$dir/log")" 2
-like 'a driver that does not send: and what came of it' "$(cat "$dir/log")" \
-	'*server0: no XDP rung works here*the socket rung serves*'
 ok 'a driver that does not send: no program is left in the way' no_xdp_program
-is 'a driver that does not send: the mode says so' "$(mode rung) $(mode tx)" 'socket unproven'
+is 'a driver that does not send: the mode says so' "$(mode rung) $(mode tx)" 'packet proven'
 stop_saker
+printf 2 > "$dir/hang"
+spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
+saker=$spawned
+serves_on 'a driver that sends nothing at all' socket
+is 'a driver that sends nothing at all: each attempt is named' \
+	"$(grep -c 'server0: a test frame was not sent within' "$dir/log")" 3
+like 'a driver that sends nothing at all: and what came of it' "$(cat "$dir/log")" \
+	'*server0: no rung that sees frames works here*the socket rung serves*'
+ok 'a driver that sends nothing at all: no program is left in the way' no_program
+is 'a driver that sends nothing at all: the mode says so' "$(mode rung) $(mode tx)" 'socket unproven'
+stop_saker
+printf 1 > "$dir/hang"
 in_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" timeout 20 "$build/saker" -q -i server0 -p $port \
 	--io=xdp-native > "$dir/out" 2>&1
 is 'a driver that does not send, and nothing else will do: refused' $? 1
@@ -60,6 +70,6 @@ ok 'little memory to lock: nothing is left on the interface' no_xdp_program
 # shellcheck disable=SC2086 # words
 spawn_s $poor "$build/saker" -i server0 -p $port 2> "$dir/log"
 saker=$spawned
-serves_on 'little memory to lock, any rung' socket
+serves_on 'little memory to lock, any rung' packet
 stop_saker
 finish

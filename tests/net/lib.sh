@@ -270,10 +270,20 @@ no_xdp_program() {
 	! xdp_program
 }
 
+tc_program() { # is a program of ours at tc ingress of server0, by tcx or clsact?
+	in_s "$build/attached" server0
+}
+
+no_program() {
+	no_xdp_program && ! tc_program
+}
+
 # --- the responder --------------------------------------------------------------------
 
+# IO: the rung that it is asked for, where the arguments do not say; run.sh sets it.
 launch() { # ARGUMENTS...: start it, do not wait
-	spawn_s "$build/saker" -i server0 -p $port --io-cpu=$server_cpu "$@" 2> "$dir/log"
+	# shellcheck disable=SC2086 # a word or none
+	spawn_s "$build/saker" -i server0 -p $port --io-cpu=$server_cpu ${IO:+--io=$IO} "$@" 2> "$dir/log"
 	saker=$spawned
 }
 

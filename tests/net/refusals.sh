@@ -98,12 +98,14 @@ refused_by 'no BPF file system' 1 'server0:*mount -t bpf bpf /sys/fs/bpf*' nsent
 	unshare -m sh -c 'umount /sys/fs/bpf && exec "$@"' sh "$dir/saker" -q -i server0
 refused 'pins wanted outside of a BPF file system' 1 'server0:*/tmp*mount*' -i server0 --pin-dir=/tmp/x
 
-# A kernel without CONFIG_XDP_SOCKETS, as the two system calls show it.
+# A kernel without CONFIG_XDP_SOCKETS, as the two system calls show it; with NO_TC one that
+# has no map of maps either.
 cat > "$dir/no_xdp.c" << 'END'
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -129,7 +131,9 @@ long syscall(long number, ...)
 		a[i] = va_arg(args, long);
 	va_end(args);
 	if (number == SYS_bpf && a[0] == BPF_MAP_CREATE &&
-	    ((union bpf_attr *)a[1])->map_type == BPF_MAP_TYPE_XSKMAP)
+	    (((union bpf_attr *)a[1])->map_type == BPF_MAP_TYPE_XSKMAP ||
+	     (getenv("NO_TC") &&
+	      ((union bpf_attr *)a[1])->map_type == BPF_MAP_TYPE_ARRAY_OF_MAPS)))
 		return no(EINVAL);
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
@@ -140,13 +144,24 @@ refused_by 'no AF_XDP in the kernel, and nothing else will do' 1 '*CONFIG_XDP_SO
 spawn_s env LD_PRELOAD="$dir/no_xdp.so" "$dir/saker" -i server0 -p $port 2> "$dir/log"
 saker=$spawned
 ok 'no AF_XDP in the kernel: it serves all the same' soon 20 is_ready
-is 'no AF_XDP in the kernel: by the socket rung' "$(hash_of "$url/compute?n=1000") $(grep -c '^saker: ready.*socket' "$dir/log")" \
+is 'no AF_XDP in the kernel: by rung packet' "$(hash_of "$url/compute?n=1000") $(grep -c '^saker: ready.*rung packet' "$dir/log")" \
 	'0xa06ae7fd 1'
 like 'no AF_XDP in the kernel: it says why' "$(cat "$dir/log")" '*CONFIG_XDP_SOCKETS*'
-ok 'no AF_XDP in the kernel: no program is left in the way' no_xdp_program
+is 'no AF_XDP in the kernel: not through the kernel' "$(counter sock_accepted)" 0
+ok 'no AF_XDP in the kernel: no XDP program is there' no_xdp_program
+stop_saker
+ok 'no AF_XDP in the kernel: nothing is left on the interface' no_program
+
+spawn_s env NO_TC=1 LD_PRELOAD="$dir/no_xdp.so" "$dir/saker" -i server0 -p $port 2> "$dir/log"
+saker=$spawned
+ok 'no rung that sees frames: it serves all the same' soon 20 is_ready
+is 'no rung that sees frames: by the socket rung' "$(hash_of "$url/compute?n=1000") $(grep -c '^saker: ready.*socket' "$dir/log")" \
+	'0xa06ae7fd 1'
+like 'no rung that sees frames: it says why' "$(cat "$dir/log")" '*the tc program does not load*'
+ok 'no rung that sees frames: no program is left in the way' no_program
 first=$(worker)
 sleep 1 # a worker that dies is seen within milliseconds
-is 'no AF_XDP in the kernel: the worker lives, without maps too' "$(worker) $(grep -c died "$dir/log")" "$first 0"
+is 'no rung that sees frames: the worker lives, without maps too' "$(worker) $(grep -c died "$dir/log")" "$first 0"
 unbalanced='there are no maps'
 stop_saker
 finish

@@ -25,7 +25,7 @@ fi
 
 # What the tests themselves attach and run.
 build=$(cd "$build" && pwd) || exit 1
-need="$build/pass.bpf.o $build/drop.bpf.o"
+need="$build/pass.bpf.o $build/drop.bpf.o $build/attached"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
 case " $* " in *' impair '* | *' path_loss '* | *' soak '*) need="$need $build/impair" ;; esac
 case " $* " in *' path'*) need="$need $build/mixed" ;; esac

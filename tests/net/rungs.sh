@@ -26,7 +26,7 @@ rung() { # ASKED EFFECTIVE
 	like "$1: /healthz names $2" "$(ask "$url/healthz")" "*$2*"
 }
 
-xdp_rung() { # ASKED EFFECTIVE ATTACHED
+frames_rung() { # ASKED EFFECTIVE ATTACHED: the mode of the XDP program, none: nothing
 	rung "$@"
 	is "$1: mode.rung by bpftool" "$(mapped rung)" "RUNG_$(echo "$2" | tr - _)"
 	is "$1: mode.state by bpftool" "$(mapped state)" STATE_ready
@@ -37,15 +37,17 @@ xdp_rung() { # ASKED EFFECTIVE ATTACHED
 	is "$1: saker-stat says the same" "$(mode rung)" "$2"
 	like "$1: the ready line says copy" "$(ready_line)" '*copy*'
 	is "$1: mode of the program on the interface" "$(xdp_program | jq .mode)" "$3"
+	is "$1: nothing was dropped on the way" "$(counter 'xdp_drop_ring + .counters.xdp_drop_large')" 0
 	is "$1: nothing came through the kernel" "$(counter sock_accepted)" 0
 	like "$1: frames were redirected" "$(counter xdp_redirected)" '[1-9]*'
 	stop_saker
 }
 
 # The number is the kernel's: XDP_ATTACHED_DRV, XDP_ATTACHED_SKB.
-xdp_rung auto xdp-native 1
-xdp_rung xdp-native xdp-native 1
-xdp_rung xdp-generic xdp-generic 2
+frames_rung auto xdp-native 1
+frames_rung xdp-native xdp-native 1
+frames_rung xdp-generic xdp-generic 2
+frames_rung packet packet ''
 
 rung socket socket
 ok 'socket: no XDP program on the interface' no_xdp_program
