@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: arm64.sh [BUILD_DIR]
-# Builds the pure middle and its tests for the Raspberry Pi's architecture, and
-# runs them under qemu-user. This shows alignment, char signedness and word
-# size; it cannot show memory order.
+# Builds everything for the Raspberry Pi's architecture, and runs under qemu-user what is
+# logic alone: the pure middle, its lane bodies in NEON, and the edge's parts that ask no
+# kernel. This shows alignment, char signedness, word size and the size of a page; it
+# cannot show memory order. tests/board has what needs the kernel.
 
 cd "${0%/*}/.." || exit 1
 build=${1:-build/aarch64-linux-gnu}
@@ -17,19 +18,21 @@ cannot() { # REASON
 }
 
 [ "$(uname -m)" != aarch64 ] || cannot 'this machine is arm64: check-pure runs the same tests'
-for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
+for tool in aarch64-linux-gnu-gcc qemu-aarch64 apt-get; do
 	command -v $tool > /dev/null || cannot "no $tool: FULL=1 tools/deps install"
 done
 
-targets=$build/wire
-for source in tests/unit/test_*.c tests/fuzz/fuzz_*.c; do
+targets="all $build/wire"
+for source in tests/unit/test_*.c tests/edge/test_*.c tests/fuzz/fuzz_*.c; do
 	name=${source##*/}
 	targets="$targets $build/${name%.c}"
 done
-# Static: there is no arm64 C library to load at run time. By the environment,
-# so that the Makefile's own LDFLAGS are added to it.
 # shellcheck disable=SC2086 # words
-LDFLAGS=-static "${MAKE:-make}" -s --no-print-directory -j"$(nproc)" CROSS_COMPILE=aarch64-linux-gnu- \
-	B="$build" SAN= $targets || exit 1
+"${MAKE:-make}" -s --no-print-directory -j"$(nproc)" ARCH=arm64 B="$build" SAN= $targets || exit 1
 
-RUN=qemu-aarch64 exec tests/pure.sh "$build"
+# The Pi 5's core, and a page of its kernel's size where this QEMU knows how.
+run='qemu-aarch64 -cpu cortex-a76 -L build/sysroot-arm64'
+if $run -p 16384 "$build/saker" --version > /dev/null 2>&1; then
+	run="$run -p 16384"
+fi
+RUN=$run exec tests/pure.sh "$build"
