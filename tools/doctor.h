@@ -104,12 +104,15 @@ void finding_fix(struct finding *f, enum fix_kind kind, const char *text, ...) F
 void finding_setting(struct finding *f, enum setting_kind kind, const char *now, const char *value,
 		     const char *where, ...) FINDING_PRINT(5);
 
+/* Another kernel: with these options. */
+struct host;
+void finding_rebuild(const struct host *h, struct finding *f, const char *options);
+
 /* A setting of a file, and the command that makes it, in the text. */
 void finding_write(struct finding *f, const char *now, const char *value, const char *path, ...)
 	FINDING_PRINT(4);
 
 /* Words for the kernel's command line: the text says in which file they go here. */
-struct host;
 void finding_boot(const struct host *h, struct finding *f, const char *words, ...) FINDING_PRINT(3);
 
 const char *verdict_name(enum verdict verdict);

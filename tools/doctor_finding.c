@@ -74,6 +74,14 @@ void finding_write(struct finding *f, const char *now, const char *value, const 
 			    f->setting[f->settings - 1].where);
 }
 
+void finding_rebuild(const struct host *h, struct finding *f, const char *options)
+{
+	finding_fix(f, FIX_REBUILD, "a kernel with %s%s", options,
+		    h->pi ? ": packaging/kernel has how to build it, or Debian 13's "
+			    "linux-image-arm64-16k" :
+			    "");
+}
+
 /* Where words for the kernel go on this machine. */
 void finding_boot(const struct host *h, struct finding *f, const char *words, ...)
 {

@@ -149,7 +149,9 @@ void check_rps(const struct host *h, struct finding *f)
 		finding_write(f, text, cpus_mask(&rest, mask),
 			      "/sys/class/net/%s/queues/rx-%u/rps_cpus", h->iface, queue);
 	}
-	if (!queue)
+	if (!queue && config_option(h, "RPS") == BUILT_NO)
+		finding_is(f, VERDICT_OK, "this kernel has no receive packet steering");
+	else if (!queue)
 		finding_is(f, VERDICT_UNKNOWN,
 			   "no /sys/class/net/%s/queues/rx-0/rps_cpus: a kernel without RPS, or a "
 			   "queue that is not told",

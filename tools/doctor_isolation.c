@@ -110,11 +110,11 @@ void check_nohz_full(const struct host *h, struct finding *f)
 			   "nohz_full=%s is on the command line, and this kernel ignores it: it "
 			   "has no NO_HZ_FULL",
 			   asked);
-		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y");
+		finding_rebuild(h, f, "CONFIG_NO_HZ_FULL=y");
 	} else if (!can) {
 		finding_is(f, VERDICT_INFO,
 			   "this kernel cannot stop the tick: it has no NO_HZ_FULL");
-		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y");
+		finding_rebuild(h, f, "CONFIG_NO_HZ_FULL=y");
 	} else if (ticks(h, &missing)) {
 		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
 			   "the timer ticks on %s, and this kernel can stop it%s%s", h->named,
@@ -141,7 +141,7 @@ void check_tick(const struct host *h, struct finding *f)
 		finding_is(f, VERDICT_OK, "HZ=%ld", hz);
 	else {
 		finding_is(f, VERDICT_INFO, "HZ=%ld", hz);
-		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_HZ_250=y, or NO_HZ_FULL");
+		finding_rebuild(h, f, "CONFIG_HZ_250=y, or NO_HZ_FULL");
 	}
 }
 
@@ -166,7 +166,7 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 			   wanted ? "rcu_nocbs=" : "this kernel cannot move RCU's callbacks",
 			   wanted ? asked : "",
 			   wanted ? " is on the command line, and this kernel ignores it" : "");
-		finding_fix(f, FIX_REBUILD, "a kernel with CONFIG_NO_HZ_FULL=y, which has it too");
+		finding_rebuild(h, f, "CONFIG_NO_HZ_FULL=y, which has it too");
 	} else if (config_option(h, "RCU_NOCB_CPU_DEFAULT_ALL") == BUILT_IN)
 		finding_is(f, VERDICT_OK,
 			   "this kernel has RCU's callbacks in threads for all cores");

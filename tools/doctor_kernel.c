@@ -69,12 +69,6 @@ static enum built ask(const struct host *h, const char *name, int (*try)(void), 
 	return built;
 }
 
-static const char *kernel_with(const struct host *h)
-{
-	return h->pi ? "a kernel of one's own, or Debian 13's linux-image-arm64-16k, with" :
-		       "a kernel with";
-}
-
 /* --- checks ------------------------------------------------------------------------------ */
 
 void check_af_xdp(const struct host *h, struct finding *f)
@@ -91,7 +85,36 @@ void check_af_xdp(const struct host *h, struct finding *f)
 		finding_is(f, VERDICT_OK, "AF_XDP is there (%s)", how);
 	} else {
 		finding_is(f, VERDICT_WARN, "this kernel has no AF_XDP (%s)", how);
-		finding_fix(f, FIX_REBUILD, "%s CONFIG_XDP_SOCKETS=y", kernel_with(h));
+		finding_rebuild(h, f, "CONFIG_XDP_SOCKETS=y");
+	}
+}
+
+/* Its switch is in the first network namespace only. */
+static void judge_compiler(const struct host *h, struct finding *f, const char *how)
+{
+	bool by_default = config_option(h, "BPF_JIT_ALWAYS_ON") == BUILT_IN ||
+			  config_option(h, "BPF_JIT_DEFAULT_ON") == BUILT_IN;
+	long long jit = -1;
+
+	if (host_number(h, &jit, "proc/sys/net/core/bpf_jit_enable") && jit) {
+		finding_is(f, VERDICT_OK, "BPF is there, and compiled (%s)", how);
+	} else if (jit == 0) {
+		finding_is(f, VERDICT_WARN, "BPF programs are interpreted: bpf_jit_enable is 0");
+		finding_write(f, "0", "1", "/proc/sys/net/core/bpf_jit_enable");
+	} else if (errno == EACCES || errno == EPERM) {
+		finding_is(f, VERDICT_UNKNOWN, "only root may read bpf_jit_enable: run as root");
+	} else if (config_option(h, "BPF_JIT") == BUILT_NO) {
+		finding_is(f, VERDICT_WARN,
+			   "BPF programs are interpreted: BPF_JIT is not set in %s",
+			   h->config_from);
+		finding_rebuild(h, f, "CONFIG_BPF_JIT=y");
+	} else if (by_default) {
+		finding_is(f, VERDICT_OK,
+			   "BPF is there, and compiled unless somebody turned it off");
+	} else {
+		finding_is(f, VERDICT_UNKNOWN,
+			   "BPF is there; no bpf_jit_enable in this network namespace says whether "
+			   "it is compiled");
 	}
 }
 
@@ -99,27 +122,17 @@ void check_bpf(const struct host *h, struct finding *f)
 {
 	char how[256];
 	enum built built = ask(h, "BPF_SYSCALL", try_map, how, sizeof how);
-	long long jit = -1;
 
 	finding_why(f, BASIS_ESTIMATE, "not measured",
 		    "without BPF only --io=socket is left; without its compiler the program that "
 		    "picks frames takes about ten times as long, microseconds for each frame");
 	if (built == BUILT_NOT_KNOWN) {
 		finding_is(f, VERDICT_UNKNOWN, "%s", how);
-	} else if (built == BUILT_NO) {
-		finding_is(f, VERDICT_FAIL, "this kernel has no BPF (%s)", how);
-		finding_fix(f, FIX_REBUILD, "%s CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y",
-			    kernel_with(h));
-	} else if (host_number(h, &jit, "proc/sys/net/core/bpf_jit_enable") && jit) {
-		finding_is(f, VERDICT_OK, "BPF is there, and compiled (%s)", how);
-	} else if (jit == 0) {
-		finding_is(f, VERDICT_WARN, "BPF programs are interpreted: bpf_jit_enable is 0");
-		finding_write(f, "0", "1", "/proc/sys/net/core/bpf_jit_enable");
-	} else if (errno == EACCES || errno == EPERM) {
-		finding_is(f, VERDICT_UNKNOWN, "only root may read bpf_jit_enable: run as root");
+	} else if (built != BUILT_NO) {
+		judge_compiler(h, f, how);
 	} else {
-		finding_is(f, VERDICT_WARN, "BPF programs are interpreted: there is no compiler");
-		finding_fix(f, FIX_REBUILD, "%s CONFIG_BPF_JIT=y", kernel_with(h));
+		finding_is(f, VERDICT_FAIL, "this kernel has no BPF (%s)", how);
+		finding_rebuild(h, f, "CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y");
 	}
 }
 
@@ -143,8 +156,7 @@ void check_tc_bpf(const struct host *h, struct finding *f)
 			   config_option(h, "XDP_SOCKETS") > BUILT_NO ? VERDICT_INFO : VERDICT_FAIL,
 			   "no tc programs: NET_CLS_BPF is %s, NET_SCH_INGRESS %s in %s",
 			   built_name(cls), built_name(sch), h->config_from);
-		finding_fix(f, FIX_REBUILD, "%s CONFIG_NET_CLS_BPF=y and CONFIG_NET_SCH_INGRESS=y",
-			    kernel_with(h));
+		finding_rebuild(h, f, "CONFIG_NET_CLS_BPF=y and CONFIG_NET_SCH_INGRESS=y");
 	}
 }
 
@@ -165,7 +177,7 @@ void check_btf(const struct host *h, struct finding *f)
 		return;
 	}
 	finding_is(f, VERDICT_INFO, "no /sys/kernel/btf/vmlinux: tools that trace do not work");
-	finding_fix(f, FIX_REBUILD, "%s CONFIG_DEBUG_INFO_BTF=y", kernel_with(h));
+	finding_rebuild(h, f, "CONFIG_DEBUG_INFO_BTF=y");
 }
 
 /* Of this process, where nothing is tried: the first mapping's. */

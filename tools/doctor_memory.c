@@ -144,8 +144,8 @@ void check_migration_cost(const struct host *h, struct finding *f)
 	finding_why(f, BASIS_RULE, "kernel/sched/fair.c: 500000 ns",
 		    "a task that ran so lately is not moved to another core; saker's threads are "
 		    "pinned and never move, so this is about the others only");
-	if (host_number(h, &ns, "sys/kernel/debug/sched/migration_cost_ns") ||
-	    host_number(h, &ns, "proc/sys/kernel/sched_migration_cost_ns"))
+	if (host_number(h, &ns, "proc/sys/kernel/sched_migration_cost_ns") ||
+	    host_number(h, &ns, "sys/kernel/debug/sched/migration_cost_ns"))
 		finding_is(f, ns < 100000 ? VERDICT_INFO : VERDICT_OK, "%lld us", ns / 1000);
 	else if (errno == EACCES)
 		finding_is(f, VERDICT_UNKNOWN, "only root may read debugfs: run as root");

@@ -128,6 +128,8 @@ static void read_tc(const char *text, const struct host *h, struct programs *p)
 			continue; /* its head; a line with the filter follows */
 		if (strcmp(kind, "bpf"))
 			snprintf(name, sizeof name, "a filter of kind %s", kind);
+		else if (strstr(line, " bytecode "))
+			snprintf(name, sizeof name, "a classic program");
 		else
 			sscanf(from, " handle %*s %63[^: ]", name);
 		from = strstr(line, " id ");

@@ -91,7 +91,9 @@ pi-rebuilt|kernel|unknown|no version|proc/sys/kernel/osrelease|-
 pi-rebuilt|af-xdp|unknown|no /proc/config.gz|boot/config-6.18.40-v8-16k+|-
 pi-rebuilt|bpf|fail|no BPF|boot/config-6.18.40-v8-16k+|CONFIG_HZ=250
 pi-rebuilt|bpf|warn|bpf_jit_enable is 0|proc/sys/net/core/bpf_jit_enable|0
-pi-rebuilt|bpf|warn|no compiler|proc/sys/net/core/bpf_jit_enable|-
+pi-rebuilt|bpf|unknown|no bpf_jit_enable|proc/sys/net/core/bpf_jit_enable|-
+pi-rebuilt|bpf|ok|unless somebody|proc/sys/net/core/bpf_jit_enable|-|boot/config-6.18.40-v8-16k+|CONFIG_BPF_SYSCALL=y\nCONFIG_BPF_JIT=y\nCONFIG_BPF_JIT_DEFAULT_ON=y
+pi-rebuilt|bpf|warn|BPF_JIT is not set|proc/sys/net/core/bpf_jit_enable|-|boot/config-6.18.40-v8-16k+|CONFIG_BPF_SYSCALL=y
 pi-rebuilt|tc-bpf|info|NET_CLS_BPF is not set|boot/config-6.18.40-v8-16k+|CONFIG_XDP_SOCKETS=y
 pi-rebuilt|tc-bpf|fail|NET_CLS_BPF is not set|boot/config-6.18.40-v8-16k+|CONFIG_HZ=250
 pi-rebuilt|tc-bpf|unknown|no /proc/config.gz|boot/config-6.18.40-v8-16k+|-
@@ -133,7 +135,8 @@ pi-rebuilt|irq-affinity|unknown|smp_affinity|proc/irq/106/smp_affinity_list|-
 pi-rebuilt|irqbalance|info|leaves isolated|proc/77/comm|irqbalance
 pi-rebuilt|irqbalance|unknown|hides|proc/1/comm|-
 pi-rebuilt|rps|warn|cores 1-3|sys/class/net/eth0/queues/rx-0/rps_cpus|e
-pi-rebuilt|rps|unknown|rps_cpus|sys/class/net/eth0/queues/rx-0/rps_cpus|-
+pi-os|rps|ok|no receive packet|sys/class/net/eth0/queues/rx-0/rps_cpus|-
+pi-rebuilt|rps|unknown|rps_cpus|sys/class/net/eth0/queues/rx-0/rps_cpus|-|boot/config-6.18.40-v8-16k+|-
 pi-rebuilt|isolation|ok|by a cpuset|sys/devices/system/cpu/isolated||sys/fs/cgroup/cpuset.cpus.isolated|1-3
 pi-rebuilt|isolation|unknown|cpu/isolated|sys/devices/system/cpu/isolated|-
 pi-rebuilt|nohz-full|warn|ignores it|sys/devices/system/cpu/nohz_full|-

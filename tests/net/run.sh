@@ -10,7 +10,7 @@ here=${0%/*}
 shift
 core='basics http bad slow blackhole'
 all="basics http heap memory rungs ladder blackhole others neighbours refusals bad odd mtu wire queues threads crew overload
-	exact stat conns limits bpftool transcripts metrics dashboard log trace probe
+	exact stat conns limits bpftool transcripts metrics dashboard log trace probe findings
 	slow stall survive lifecycle upgrade link drain load loadgen lab interop hostile flood crowd scan impair loss
 	path path_table path_clients path_survive path_tls path_loss measures experiments"
 # shellcheck disable=SC2086 # words
