@@ -121,6 +121,7 @@ static bool features_of(const struct host *h, uint64_t *features, char *why, siz
 
 void check_native_xdp(const struct host *h, struct finding *f)
 {
+	const char *who = *h->driver ? h->driver : h->iface;
 	bool macb = !strcmp(h->driver, "macb");
 	uint64_t features;
 	char why[128];
@@ -131,11 +132,10 @@ void check_native_xdp(const struct host *h, struct finding *f)
 		    "zero-copy never");
 	if (features_of(h, &features, why, sizeof why)) {
 		if (features & XDP_BASIC)
-			finding_is(f, VERDICT_OK, "%s: native XDP%s", h->driver,
+			finding_is(f, VERDICT_OK, "%s: native XDP%s", who,
 				   features & XDP_ZERO_COPY ? " with zero-copy" : ", no zero-copy");
 		else
-			finding_is(f, VERDICT_INFO, "%s: no native XDP, so generic mode",
-				   h->driver);
+			finding_is(f, VERDICT_INFO, "%s: no native XDP, so generic mode", who);
 	} else if (macb && h->version < host_version(7, 4, 0)) {
 		finding_is(f, VERDICT_INFO,
 			   "macb: no native XDP in any kernel up to 7.3, so generic mode (%s)",

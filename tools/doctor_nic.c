@@ -33,8 +33,10 @@ void check_link(const struct host *h, struct finding *f)
 			    h->iface);
 	} else if (speed > 0) {
 		finding_is(f, VERDICT_OK, "%lld Mbit/s, %s duplex", speed, duplex);
+	} else if (!strcmp(state, "up")) {
+		finding_is(f, VERDICT_OK, "the link is up; its speed is not told");
 	} else {
-		finding_is(f, VERDICT_OK, "the link is %s; its speed is not told", state);
+		finding_is(f, VERDICT_UNKNOWN, "the driver does not tell: operstate is %s", state);
 	}
 }
 

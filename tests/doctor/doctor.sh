@@ -110,6 +110,7 @@ pi-rebuilt|link|warn|10 Mbit/s|sys/class/net/eth0/speed|10
 pi-rebuilt|link|warn|half|sys/class/net/eth0/duplex|half
 pi-rebuilt|link|warn|no link|sys/class/net/eth0/carrier|0
 pi-rebuilt|link|unknown|operstate|sys/class/net/eth0/operstate|-
+cloud-vm|link|unknown|operstate is unknown|sys/class/net/ens5/operstate|unknown
 pi-rebuilt|mtu|fail|too large|sys/class/net/eth0/mtu|1775
 pi-rebuilt|mtu|ok|1774|sys/class/net/eth0/mtu|1774
 pi-rebuilt|mtu|fail|too small|sys/class/net/eth0/mtu|500
