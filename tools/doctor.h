@@ -158,6 +158,9 @@ static inline unsigned host_version(unsigned major, unsigned minor, unsigned pat
 /* The value of a word of the kernel's command line, the last one's; "" for one without. */
 bool host_cmdline(const struct host *h, const char *word, char *value, size_t size);
 
+/* Cores that no other task may use, by the boot line and by cpuset partitions. */
+void host_isolated(const struct host *h, cpu_set_t *boot, cpu_set_t *parted);
+
 /* Is there a device behind the interface? Not behind veth, bridges, tunnels. */
 bool host_hardware(const struct host *h);
 

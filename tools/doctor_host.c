@@ -286,20 +286,33 @@ static void ask_machine(struct host *h)
 	}
 }
 
-/* By the boot line, or by a cpuset partition. */
-static bool isolated(const struct host *h, cpu_set_t *set)
+static void add_list(const struct host *h, cpu_set_t *set, const char *path)
 {
-	static const char *const files[] = { "sys/devices/system/cpu/isolated",
-					     "sys/fs/cgroup/cpuset.cpus.isolated" };
 	char text[CPUS_TEXT];
 	cpu_set_t some;
 
-	CPU_ZERO(set);
-	for (unsigned i = 0; i < array_size(files); i++)
-		if (host_text(h, text, sizeof text, "%s", files[i]) && cpus_parse(text, &some))
-			CPU_OR(set, set, &some);
-	CPU_AND(set, set, &h->online);
-	return CPU_COUNT(set) > 0;
+	if (host_text(h, text, sizeof text, "%s", path) && cpus_parse(text, &some))
+		CPU_OR(set, set, &some);
+}
+
+/* The file at the top has them all since Linux 6.7; partitions are since 6.1. */
+void host_isolated(const struct host *h, cpu_set_t *boot, cpu_set_t *parted)
+{
+	static char found[HOST_PATHS][HOST_PATH];
+	unsigned n = host_glob(h, found, HOST_PATHS, "sys/fs/cgroup/*/cpuset.cpus.partition");
+	char kind[64], path[HOST_PATH + 8];
+
+	CPU_ZERO(boot);
+	CPU_ZERO(parted);
+	add_list(h, boot, "sys/devices/system/cpu/isolated");
+	add_list(h, parted, "sys/fs/cgroup/cpuset.cpus.isolated");
+	for (unsigned i = 0; i < n; i++) {
+		if (!host_text(h, kind, sizeof kind, "%s", found[i]) || strcmp(kind, "isolated"))
+			continue;
+		snprintf(path, sizeof path, "%.*seffective",
+			 (int)(strlen(found[i]) - strlen("partition")), found[i]);
+		add_list(h, parted, path);
+	}
 }
 
 /* With no word from anybody: the first core is the house's, the rest ours. */
@@ -339,6 +352,7 @@ static bool take_cpus(struct host *h, const char *given, char *error, size_t siz
 static bool ask_cpus(struct host *h, const char *given, char *error, size_t size)
 {
 	char text[CPUS_TEXT] = "";
+	cpu_set_t parted;
 
 	if (!host_text(h, text, sizeof text, "sys/devices/system/cpu/online") ||
 	    !cpus_parse(text, &h->online) || !CPU_COUNT(&h->online)) {
@@ -348,8 +362,13 @@ static bool ask_cpus(struct host *h, const char *given, char *error, size_t size
 	}
 	if (given && !take_cpus(h, given, error, size))
 		return false;
-	if (!given && !isolated(h, &h->cores))
-		all_but_first(h);
+	if (!given) {
+		host_isolated(h, &h->cores, &parted);
+		CPU_OR(&h->cores, &h->cores, &parted);
+		CPU_AND(&h->cores, &h->cores, &h->online);
+		if (!CPU_COUNT(&h->cores))
+			all_but_first(h);
+	}
 	snprintf(h->named, sizeof h->named, "core%s %s", CPU_COUNT(&h->cores) > 1 ? "s" : "",
 		 cpus_list(&h->cores, text));
 	CPU_XOR(&h->house, &h->online, &h->cores);

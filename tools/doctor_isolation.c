@@ -5,16 +5,20 @@
 
 #define ISOLATED_FILE "sys/devices/system/cpu/isolated"
 
-/* The cores that a list in a file of the root leaves out. */
-static bool missing_in(const struct host *h, const char *list, cpu_set_t *missing)
+/* Those of saker's cores that are not in the set. */
+static bool missing_from(const struct host *h, const cpu_set_t *set)
+{
+	cpu_set_t both;
+
+	CPU_AND(&both, set, &h->cores);
+	return !CPU_EQUAL(&both, &h->cores);
+}
+
+static bool missing_in(const struct host *h, const char *list)
 {
 	cpu_set_t set;
 
-	if (!cpus_parse(list, &set))
-		CPU_ZERO(&set);
-	CPU_AND(&set, &set, &h->cores);
-	CPU_XOR(missing, &h->cores, &set);
-	return CPU_COUNT(missing) > 0;
+	return !cpus_parse(list, &set) || missing_from(h, &set);
 }
 
 /* One core serves all: there is nothing to part. */
@@ -46,9 +50,8 @@ static bool can_partition(const struct host *h)
 
 void check_isolation(const struct host *h, struct finding *f)
 {
-	char boot[CPUS_TEXT], parted[CPUS_TEXT], cores[CPUS_TEXT], house[CPUS_TEXT],
-		both[2 * CPUS_TEXT];
-	cpu_set_t missing;
+	char cores[CPUS_TEXT], house[CPUS_TEXT], text[CPUS_TEXT];
+	cpu_set_t boot, parted, both;
 
 	finding_why(f, BASIS_RULE, "kernel/sched/fair.c: base slice 0.7 ms, times 3 on 4 cores",
 		    "another task on the core keeps it for a slice of 2 to 3 ms, in which no frame "
@@ -57,21 +60,20 @@ void check_isolation(const struct host *h, struct finding *f)
 		return;
 	cpus_list(&h->cores, cores);
 	cpus_list(&h->house, house);
-	host_text(h, boot, sizeof boot, ISOLATED_FILE);
-	host_text(h, parted, sizeof parted, "sys/fs/cgroup/cpuset.cpus.isolated");
-	snprintf(both, sizeof both, "%s%s%s", boot, *boot && *parted ? "," : "", parted);
-	if (!missing_in(h, both, &missing)) {
-		finding_is(f, VERDICT_OK, "isolated: %s%s", h->named,
-			   *boot ? "" : ", by a cpuset partition");
+	host_isolated(h, &boot, &parted);
+	CPU_OR(&both, &boot, &parted);
+	if (!missing_from(h, &both)) {
+		finding_is(f, VERDICT_OK, "isolated%s: %s",
+			   missing_from(h, &boot) ? " by a cpuset partition" : "", h->named);
 		return;
 	}
-	if (host_cmdline(h, "isolcpus", both, sizeof both))
-		finding_is(f, VERDICT_WARN, "isolcpus=%s, but not isolated: %s", both, h->named);
+	if (host_cmdline(h, "isolcpus", text, sizeof text))
+		finding_is(f, VERDICT_WARN, "isolcpus=%s, but not isolated: %s", text, h->named);
 	else
 		finding_is(f, VERDICT_WARN, "not isolated, so that any task may run there: %s",
 			   h->named);
 	if (can_partition(h)) {
-		finding_setting(f, SETTING_PARTITION, parted, cores, "cpuset");
+		finding_setting(f, SETTING_PARTITION, cpus_list(&parted, text), cores, "cpuset");
 		finding_fix(f, FIX_RUNTIME,
 			    "saker-doctor --fix makes an isolated cpuset partition of %s",
 			    h->named);
@@ -84,12 +86,12 @@ void check_isolation(const struct host *h, struct finding *f)
 #define NO_HZ_FILE "sys/devices/system/cpu/nohz_full"
 
 /* The file is there where the kernel can; without any core it says (null). */
-static bool ticks(const struct host *h, cpu_set_t *missing)
+static bool ticks(const struct host *h)
 {
 	char list[CPUS_TEXT];
 
 	host_text(h, list, sizeof list, NO_HZ_FILE);
-	return missing_in(h, strchr(list, '(') ? "" : list, missing);
+	return missing_in(h, strchr(list, '(') ? "" : list);
 }
 
 void check_nohz_full(const struct host *h, struct finding *f)
@@ -97,7 +99,6 @@ void check_nohz_full(const struct host *h, struct finding *f)
 	char asked[CPUS_TEXT], cores[CPUS_TEXT];
 	bool can = host_there(h, NO_HZ_FILE);
 	bool wanted = host_cmdline(h, "nohz_full", asked, sizeof asked);
-	cpu_set_t missing;
 
 	finding_why(f, BASIS_MEASURED, "a virtual machine, AMD EPYC; not on a Raspberry Pi",
 		    "the timer interrupts the core each 1/HZ s for 15 us: of requests that take "
@@ -115,7 +116,7 @@ void check_nohz_full(const struct host *h, struct finding *f)
 		finding_is(f, VERDICT_INFO,
 			   "this kernel cannot stop the tick: it has no NO_HZ_FULL");
 		finding_rebuild(h, f, "CONFIG_NO_HZ_FULL=y");
-	} else if (ticks(h, &missing)) {
+	} else if (ticks(h)) {
 		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
 			   "the timer ticks on %s, and this kernel can stop it%s%s", h->named,
 			   wanted ? "; the command line says nohz_full=" : "", wanted ? asked : "");
@@ -128,14 +129,13 @@ void check_nohz_full(const struct host *h, struct finding *f)
 void check_tick(const struct host *h, struct finding *f)
 {
 	long hz = config_number(h, "HZ");
-	cpu_set_t missing;
 
 	finding_why(f, BASIS_MEASURED, "a virtual machine, AMD EPYC; not on a Raspberry Pi",
 		    "each tick takes 15 us of the core: 0.4 %% at 250 Hz, 1.5 %% at 1000 Hz");
 	if (hz < 0)
 		finding_is(f, VERDICT_UNKNOWN, "how often the timer ticks: %s",
 			   h->config ? "no HZ among the options" : h->config_why);
-	else if (host_there(h, NO_HZ_FILE) && !ticks(h, &missing))
+	else if (host_there(h, NO_HZ_FILE) && !ticks(h))
 		finding_is(f, VERDICT_OK, "HZ=%ld, and no tick on saker's cores", hz);
 	else if (hz <= 250)
 		finding_is(f, VERDICT_OK, "HZ=%ld", hz);
@@ -150,7 +150,6 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 	enum built can = config_option(h, "RCU_NOCB_CPU");
 	char asked[CPUS_TEXT], cores[CPUS_TEXT];
 	bool wanted = host_cmdline(h, "rcu_nocbs", asked, sizeof asked);
-	cpu_set_t missing;
 
 	finding_why(f, BASIS_ESTIMATE, "not measured",
 		    "a core that frees for others what they gave up does so in batches of some "
@@ -158,7 +157,7 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 	if (alone(h, f))
 		return;
 	cpus_list(&h->cores, cores);
-	if (host_there(h, NO_HZ_FILE) && !ticks(h, &missing))
+	if (host_there(h, NO_HZ_FILE) && !ticks(h))
 		finding_is(f, VERDICT_OK, "nohz_full takes RCU's callbacks off %s", h->named);
 	else if (can == BUILT_NO) {
 		finding_is(f, wanted ? VERDICT_WARN : VERDICT_INFO,
@@ -175,7 +174,7 @@ void check_rcu_nocbs(const struct host *h, struct finding *f)
 			   h->config_why);
 	else if (wanted && !strcmp(asked, "all"))
 		finding_is(f, VERDICT_OK, "rcu_nocbs=all");
-	else if (wanted && !missing_in(h, asked, &missing))
+	else if (wanted && !missing_in(h, asked))
 		finding_is(f, VERDICT_OK, "rcu_nocbs=%s", asked);
 	else {
 		finding_is(f, VERDICT_INFO, "RCU's callbacks run on %s", h->named);

@@ -5,6 +5,7 @@
 # expected/ anew: look at the difference before it is committed.
 
 doctor=$1/saker-doctor
+command -v jq > /dev/null || { echo '1..0 # SKIP no jq: tools/deps install'; exit; }
 here=${0%/*}
 roots='pi-os pi-rebuilt debian13-backports cloud-vm'
 # shellcheck source=tests/script.sh
@@ -139,6 +140,9 @@ pi-rebuilt|rps|warn|cores 1-3|sys/class/net/eth0/queues/rx-0/rps_cpus|e
 pi-os|rps|ok|no receive packet|sys/class/net/eth0/queues/rx-0/rps_cpus|-
 pi-rebuilt|rps|unknown|rps_cpus|sys/class/net/eth0/queues/rx-0/rps_cpus|-|boot/config-6.18.40-v8-16k+|-
 pi-rebuilt|isolation|ok|by a cpuset|sys/devices/system/cpu/isolated||sys/fs/cgroup/cpuset.cpus.isolated|1-3
+pi-rebuilt|isolation|ok|by a cpuset|sys/devices/system/cpu/isolated||sys/fs/cgroup/saker/cpuset.cpus.partition|isolated|sys/fs/cgroup/saker/cpuset.cpus.effective|1-3
+pi-os|isolation|warn|not isolated|sys/fs/cgroup/saker/cpuset.cpus.partition|isolated invalid (Cpu list in cpuset.cpus not exclusive)|sys/fs/cgroup/saker/cpuset.cpus.effective|1-3
+pi-os|isolation|warn|isolcpus=1-4, but|proc/cmdline|isolcpus=1-4
 pi-rebuilt|isolation|unknown|cpu/isolated|sys/devices/system/cpu/isolated|-
 pi-rebuilt|nohz-full|warn|ignores it|sys/devices/system/cpu/nohz_full|-
 pi-rebuilt|nohz-full|warn|says nohz_full=1-3|sys/devices/system/cpu/nohz_full|1-2
