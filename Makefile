@@ -6,7 +6,7 @@
 # make check           every test; counts passed, failed, skipped (root)
 #   check-pure         the part that needs no root: layers, purity, units, scripts, corpora
 #   check-san          check-pure again under ASan and UBSan
-#   check-bpf          the XDP program against fixtures (root)
+#   check-bpf          the XDP and the tc program against fixtures (root)
 #   check-net          real XDP on veth, real clients (root); NET_TESTS="..." for some
 #   check-net-san      check-net's core again with the sanitized responder (root)
 #   check-arm64        cross-build of the pure middle, its tests under qemu-user
@@ -290,10 +290,20 @@ $B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $(wildcard tests/bpf/*
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
 
-bpf-tests := $B/test_steer $B/test_path
-$(bpf-tests): $B/%: tests/bpf/%.c $B/steer.skel.h $B/icmp.o $B/ringbuf.o $B/guard.o $B/prefix.o $(wildcard tests/bpf/*.h) Makefile | $B
+# The same tests of the XDP program and, with HOOK_TC, of the tc program.
+bpf-tests := $B/test_steer $B/test_path $B/test_steer_tc $B/test_path_tc $B/test_tc
+bpf-o := $B/icmp.o $B/ringbuf.o $B/guard.o $B/prefix.o
+bpf-cc = $(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(bpf-o) $(BPF_LIBS)
+$(bpf-tests): $(bpf-o) $(wildcard tests/bpf/*.h) Makefile | $B
+$B/test_steer $B/test_path: $B/%: tests/bpf/%.c $B/steer.skel.h
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BPF_LIBS)
+	$Q$(bpf-cc)
+$B/test_steer_tc $B/test_path_tc: $B/%_tc: tests/bpf/%.c $B/steer_tc.skel.h
+	$(call say,CC,$<)
+	$Q$(bpf-cc) -DHOOK_TC
+$B/test_tc: tests/bpf/test_tc.c $B/steer_tc.skel.h
+	$(call say,CC,$<)
+	$Q$(bpf-cc) -DHOOK_TC
 
 $B/measure-first: tools/measure/first_server.c tools/measure/first_ask.c tools/measure/first.h
 $(MEASURES:%=$B/%): $B/measure-%: tools/measure/%.c tools/measure/measure.c tools/measure/measure.h Makefile | $B

@@ -70,9 +70,13 @@ tally_part check-pure make B="$build" check-pure
 tally_part check-san make_san check-pure
 
 tally_title check-bpf
-tally_need build-bpf make B="$build" "$build/test_steer" "$build/test_path" && {
+tally_need build-bpf make B="$build" "$build/test_steer" "$build/test_path" \
+	"$build/test_steer_tc" "$build/test_path_tc" "$build/test_tc" && {
 	as_root bpf "$build/test_steer"
 	as_root bpf-path "$build/test_path"
+	as_root bpf-tc "$build/test_steer_tc"
+	as_root bpf-path-tc "$build/test_path_tc"
+	as_root bpf-tc-device "$build/test_tc"
 }
 
 tally_title check-net

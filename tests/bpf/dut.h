@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dut.h - the XDP program under test: load it, put it in a situation, run a frame
+ * dut.h - the program under test: load it, put it in a situation, run a frame
  *
  * Model    Loaded and run by BPF_PROG_TEST_RUN, never attached. A run says what
- *          the verdict was and which counters rose.
+ *          the verdict was and which counters rose. hook.h says which program.
  */
 #ifndef DUT_H
 #define DUT_H
@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/if_xdp.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -20,15 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 #include "fixtures.h"
+#include "hook.h"
 #include "icmp.h"
-#include "steer.skel.h"
 
 _Static_assert(STATS_xdp_seen == 0, "the counters of the XDP program come first");
 enum { XDP_COUNTERS = STATS_icmp_told, OUR_COUNTERS = STATS_rx_frames };
 /* Blocks of others before that of CPU 0. */
 enum { CPU_BLOCK = 3 };
-enum { DUT_FLOWS = 4 };          /* so that a test can fill them */
-enum { CUT_MIN = WIRE_ETH_LEN }; /* BPF_PROG_TEST_RUN takes no shorter frame */
+enum { DUT_FLOWS = 4 }; /* so that a test can fill them */
 
 static const char *const counter_names[] = {
 #define X(name, help) #name,
@@ -47,13 +45,13 @@ static const struct {
 };
 
 static struct {
-	struct steer_bpf *skel;
+	struct hook_bpf *skel;
 	struct steer_config told;
 	struct stats_block *counters;
 	uint32_t blocks;
 	struct icmp icmp;
-	int xsk;
-} dut = { .xsk = -1 };
+	bool filled[QUEUES_MAX]; /* which queues have a taker */
+} dut;
 
 /* --- load ------------------------------------------------------------------- */
 
@@ -69,8 +67,9 @@ static void unload(void)
 		munmap(dut.counters, dut.blocks * sizeof *dut.counters);
 	dut.counters = NULL;
 	icmp_close(&dut.icmp);
-	steer_bpf__destroy(dut.skel);
+	hook_bpf__destroy(dut.skel);
 	dut.skel = NULL;
+	memset(dut.filled, 0, sizeof dut.filled);
 }
 
 /* What the program is told is frozen at load: load again when it differs. */
@@ -79,7 +78,7 @@ static int load(const struct steer_config *told)
 	if (dut.skel && !memcmp(told, &dut.told, sizeof *told))
 		return 0;
 	unload();
-	dut.skel = steer_bpf__open();
+	dut.skel = hook_bpf__open();
 	if (!dut.skel)
 		return -errno;
 	memcpy((void *)&dut.skel->rodata->conf, told, sizeof *told);
@@ -88,7 +87,7 @@ static int load(const struct steer_config *told)
 	bpf_map__set_max_entries(dut.skel->maps.flows, DUT_FLOWS);
 	bpf_map__set_autocreate(dut.skel->maps.flows, told->steer == STEER_path);
 	bpf_map__set_autocreate(dut.skel->maps.syn_hints, told->steer == STEER_path);
-	int error = steer_bpf__load(dut.skel);
+	int error = hook_bpf__load(dut.skel);
 	if (error)
 		return error;
 	dut.told = *told;
@@ -99,13 +98,15 @@ static int load(const struct steer_config *told)
 	return icmp_open(&dut.icmp, bpf_map__fd(dut.skel->maps.icmp_ring));
 }
 
+/* A map of rings waits for RCU at each change: so only where there is one. */
 static void set_slot(uint32_t queue, bool filled)
 {
-	int map = bpf_map__fd(dut.skel->maps.xsks_map);
-	if (filled)
-		must(!bpf_map_update_elem(map, &queue, &dut.xsk, 0));
-	else
-		bpf_map_delete_elem(map, &queue);
+	int map = bpf_map__fd(dut.skel->maps.HOOK_TAKERS), taker = hook_taker();
+	if (filled == dut.filled[queue])
+		return;
+	must(filled ? !bpf_map_update_elem(map, &queue, &taker, 0) :
+		      !bpf_map_delete_elem(map, &queue));
+	dut.filled[queue] = filled;
 }
 
 static uint64_t now_ns(void)
@@ -165,15 +166,6 @@ static int enter(enum situation in, bool kernel_flows)
 
 /* --- run --------------------------------------------------------------------- */
 
-struct outcome {
-	uint32_t verdict;
-	uint32_t counter; /* the only one that rose, by one, as xdp_seen did; else STATS_COUNT */
-	uint32_t meta;    /* bytes of metadata in front */
-	struct steer_meta stamp;
-	bool intact;         /* behind it, the frame as it was */
-	uint64_t told, lost; /* by how much icmp_told and icmp_lost rose */
-};
-
 static void sum_counters(uint64_t sum[OUR_COUNTERS])
 {
 	memset(sum, 0, OUR_COUNTERS * sizeof *sum);
@@ -194,46 +186,24 @@ static uint32_t only_risen(const uint64_t *before, const uint64_t *after)
 										 STATS_COUNT;
 }
 
-/* The first `meta` bytes of the frame are metadata of somebody else. */
-static struct outcome run_meta(const uint8_t *frame, size_t length, uint32_t ifindex,
-			       uint32_t queue, uint32_t meta)
+static inline struct outcome run_as(const struct arrival *a)
 {
-	uint8_t out[FRAME_MAX + 64];
 	uint64_t before[OUR_COUNTERS], after[OUR_COUNTERS];
-	struct xdp_md ctx_out = { .data = 0 };
-	struct xdp_md ctx_in = { .data = meta,
-				 .data_end = (uint32_t)length,
-				 .ingress_ifindex = ifindex,
-				 .rx_queue_index = queue };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)length,
-		    .data_out = out, .data_size_out = sizeof out, .ctx_in = &ctx_in,
-		    .ctx_size_in = sizeof ctx_in, .ctx_out = &ctx_out,
-		    .ctx_size_out = sizeof ctx_out, .repeat = 1);
 	struct outcome o = { .verdict = UINT32_MAX, .counter = STATS_COUNT };
 
 	sum_counters(before);
-	if (bpf_prog_test_run_opts(bpf_program__fd(dut.skel->progs.saker_steer), &opts))
+	if (!hook_run(bpf_program__fd(dut.skel->progs.HOOK_PROGRAM), a, &o))
 		return o;
 	sum_counters(after);
-	o.verdict = opts.retval;
 	o.counter = only_risen(before, after);
 	o.told = after[STATS_icmp_told] - before[STATS_icmp_told];
 	o.lost = after[STATS_icmp_lost] - before[STATS_icmp_lost];
-	o.meta = ctx_out.data - ctx_out.data_meta;
-	o.intact = opts.data_size_out == o.meta + length && !memcmp(out + o.meta, frame, length);
-	memcpy(&o.stamp, out, sizeof o.stamp);
 	return o;
 }
 
-static struct outcome run_in(const uint8_t *frame, size_t length, uint32_t ifindex, uint32_t queue)
+static inline struct outcome run(const uint8_t *frame, size_t length)
 {
-	return run_meta(frame, length, ifindex, queue, 0);
-}
-
-/* By queue 0 of loopback. */
-static struct outcome run(const uint8_t *frame, size_t length)
-{
-	return run_in(frame, length, 0, 0);
+	return run_as(&(struct arrival){ .frame = frame, .length = length });
 }
 
 /* --- where it runs ------------------------------------------------------------ */
@@ -254,13 +224,9 @@ static const char *prepare(void)
 		return "no CAP_NET_ADMIN";
 	close(fd);
 
-	int size = 64;
-	dut.xsk = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (dut.xsk < 0)
-		return errno == EAFNOSUPPORT ? "kernel without CONFIG_XDP_SOCKETS" :
-					       "no CAP_NET_RAW";
-	if (setsockopt(dut.xsk, SOL_XDP, XDP_RX_RING, &size, sizeof size))
-		return "no RX ring on an AF_XDP socket";
+	const char *why = hook_prepare();
+	if (why)
+		return why;
 	return enter(UP, false) == -EPERM ? "no CAP_BPF" : NULL;
 }
 

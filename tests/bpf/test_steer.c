@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_steer.c - the XDP program against its fixtures, by BPF_PROG_TEST_RUN
+ * test_steer.c - the program against its fixtures, by BPF_PROG_TEST_RUN, at either hook
  *
  * Model    The program is loaded and run, never attached. Everything is in a
  *          network namespace of this process and goes with it: the loopback
@@ -72,7 +72,7 @@ static void test_fixture(const struct fixture *f)
 
 	size_t cut = length;
 	bool good = true;
-	while (good && --cut >= CUT_MIN) {
+	while (good && --cut >= hook_cut_min(frame)) {
 		o = run(frame, cut);
 		good = cut_agrees(f, cut, whole, &o);
 	}
@@ -124,7 +124,7 @@ static void test_icmp(const struct icmp_fixture *x)
 		x->told ? "told" : "not told"))
 		show(&o);
 	bool good = true;
-	while (good && --cut >= CUT_MIN) {
+	while (good && --cut >= hook_cut_min(frame)) {
 		o = run(frame, cut);
 		good = icmp_agrees(x, &o, x->told && cut >= whole - x->more);
 	}
@@ -202,7 +202,8 @@ static void test_thread(uint32_t ifindex, uint32_t threads, uint32_t queue, uint
 		return;
 	}
 	set_slot(queue, true);
-	struct outcome o = run_in(frame, length, ifindex, queue);
+	struct outcome o = run_as(&(struct arrival){
+		.frame = frame, .length = length, .ifindex = ifindex, .queue = queue });
 	if (!ok(alive ? agrees(&o, XDP_REDIRECT, STATS_xdp_redirected) :
 			agrees(&o, XDP_PASS, STATS_xdp_pass_stalled),
 		"%u threads, only thread %u beats, queue %u: %s", threads, live_one, queue,
@@ -380,7 +381,7 @@ int main(void)
 	libbpf_set_print(silent);
 	const char *why = prepare();
 	if (why) {
-		skip("steer.bpf.c against its fixtures", why);
+		skip("the program against its fixtures", why);
 		return done();
 	}
 	for (size_t i = 0; i < array_size(fixtures); i++)
@@ -389,7 +390,8 @@ int main(void)
 		test_icmp(&icmp_fixtures[i]);
 	test_icmp_full();
 	test_stamp();
-	test_threads();
+	if (HOOK_CONTEXT)
+		test_threads();
 	test_guard();
 	test_kernel(false);
 	test_kernel(true);
