@@ -97,7 +97,7 @@ static __always_inline bool frame_taker(struct __sk_buff *ctx)
 }
 
 /* Of a tagged one the addresses move down, and the tag fills the gap. */
-static __always_inline void frame_copy(struct __sk_buff *ctx, __u8 *to, __u32 length)
+static __always_inline void frame_copy(struct __sk_buff *ctx, __u8 *to, __u64 length)
 {
 	if (!frame_tag(ctx)) {
 		bpf_skb_load_bytes(ctx, 0, to, length);
@@ -112,12 +112,12 @@ static __always_inline void frame_copy(struct __sk_buff *ctx, __u8 *to, __u32 le
 }
 
 static __always_inline enum stats_index frame_put(struct __sk_buff *ctx, struct packet_record *r,
-						  const struct steer_meta *meta, __u32 length)
+						  const struct steer_meta *meta, __u64 length)
 {
 	if (!r)
 		return STATS_xdp_drop_ring;
 	r->meta = *meta;
-	r->len = length + (frame_tag(ctx) ? WIRE_VLAN_LEN : 0);
+	r->len = (__u32)length + (frame_tag(ctx) ? WIRE_VLAN_LEN : 0);
 	r->queue = (__u16)frame_queue(ctx);
 	r->unused = 0;
 	frame_copy(ctx, r->data, length);
@@ -129,10 +129,12 @@ static __always_inline enum stats_index frame_give(struct __sk_buff *ctx, struct
 						   bool whole)
 {
 	void *ring = frames_of(frame_queue(ctx));
-	__u32 length = ctx->len;
+	/* Of 64 bits, or Linux 6.1 forgets its bounds on the stack. Barriers, so that both
+	 * bounds stay comparisons, which it follows. */
+	__u64 length = ctx->len;
 
 	(void)whole;
-	barrier_var(length); /* so that both bounds stay comparisons, which the verifier follows */
+	barrier_var(length);
 	if (!ring || length < WIRE_ETH_LEN)
 		return STATS_xdp_pass_queue;
 	barrier_var(length);
