@@ -14,6 +14,7 @@
 #define HINT_H
 
 #include "flow.h"
+#include "loop.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -74,11 +75,14 @@ static long option_next(__u32 i, struct options *o)
 static __always_inline void hint_note(struct frame_md *ctx, const struct steer_flow_key *k,
 				      const struct wire_tcp *tcp, __u32 at, bool v6, __u64 now)
 {
+	const __u32 zero = loop_zero();
 	struct options o = { .ctx = ctx,
-			     .at = at + WIRE_TCP_LEN,
+			     .at = at + WIRE_TCP_LEN + zero,
 			     .end = at + (tcp->doff >> 4) * 4,
-			     .mss = v6 ? MSS_IP6 : MSS_IP4,
-			     .scale = STEER_NO_SCALE };
+			     .mss = (__u16)((v6 ? MSS_IP6 : MSS_IP4) + zero),
+			     .scale = (__u8)(STEER_NO_SCALE + zero),
+			     .sack = zero,
+			     .timestamps = zero };
 	struct syn_hint h = { .seen_ns = now, .isn = tcp_seq(tcp), .scale = STEER_NO_SCALE };
 
 	bpf_loop(OPTIONS_MAX, option_next, &o, 0);

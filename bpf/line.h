@@ -18,6 +18,7 @@
 #ifndef LINE_H
 #define LINE_H
 
+#include "loop.h"
 #include "told.h"
 
 enum line_owner { LINE_short, LINE_ours, LINE_kernel };
@@ -127,7 +128,14 @@ static long line_next(__u32 i, struct line *l)
 /* Of len bytes of data, which begin at `at` in the frame. */
 static __always_inline enum line_owner line_owner(struct frame_md *ctx, __u32 at, __u32 len)
 {
-	struct line l = { .ctx = ctx, .at = at, .len = len };
+	const __u8 zero = (__u8)loop_zero();
+	struct line l = { .ctx = ctx,
+			  .at = at,
+			  .len = len,
+			  .part = LINE_METHOD_PART + zero,
+			  .n = zero,
+			  .match = zero,
+			  .owner = LINE_short + zero };
 	bpf_loop(LINE_LOOK, line_next, &l, 0);
 	return l.owner == LINE_short && len >= LINE_LOOK ? LINE_kernel : l.owner;
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include "cursor.h"
 #include "frame.h"
+#include "loop.h"
 #include "told.h"
 
 /* RFC 8200 4.1: each once, destination options twice; more than that is passed. */
@@ -113,12 +114,13 @@ static long extension_next(__u32 i, struct extensions *x)
 static __always_inline enum stats_index skip_extensions(struct frame_md *ctx, struct cursor *c,
 							__u8 next, struct segment *s)
 {
+	const __u32 zero = loop_zero();
 	struct extensions x = {
 		.ctx = ctx,
-		.at = (__u32)cursor_at(c),
-		.next = next,
-		.why = OURS,
-		.odd = s->odd,
+		.at = (__u32)cursor_at(c) + zero,
+		.next = (__u8)(next + zero),
+		.why = OURS + zero,
+		.odd = s->odd + zero,
 	};
 
 	bpf_loop(IP6_EXTENSIONS, extension_next, &x, 0);

@@ -91,7 +91,7 @@ struct steer_config {
 	struct steer_path path[STEER_PATHS_MAX];
 	uint64_t early_ns;       /* a SYN that is younger: its first data may be on the way */
 	uint32_t kernel_options; /* enum steer_kernel_options */
-	uint32_t unused;
+	uint32_t zero;           /* bpf/loop.h */
 };
 
 /* What the kernel agrees to with clients that ask for it: the three settings
