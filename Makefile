@@ -56,6 +56,9 @@ $(SYSROOT)/sysroot.mk: tools/sysroot tools/foreign.sh
 include $(SYSROOT)/sysroot.mk
 endif
 
+# bpftool, ip and ethtool are there, where not every user looks.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 CC        := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
 HOSTCC    ?= cc
 CLANG     ?= clang
