@@ -95,6 +95,7 @@ first=$saker
 kill -9 "$saker"
 wait "$saker" 2> /dev/null
 ok 'killed: no XDP program on the interface' soon 2 no_xdp_program
+ok 'killed: nobody listens any more' soon 5 unheard
 ask --max-time 5 -o "$dir/body" "$url/compute?n=1" > "$dir/refusal"
 is 'killed: the kernel refuses a connection at once' $? 7
 is 'killed: its maps can still be read' "$(mode pid)" "$first"

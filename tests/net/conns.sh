@@ -78,6 +78,7 @@ is 'of one that crashed: the list as it was' "$(conns --json | jq '.conns | leng
 like 'and it is said' "$(conns | head -n 1)" '*GONE*'
 
 # --- sockets of the kernel -----------------------------------------------------------
+soon 5 unheard
 start_saker --io=socket --max-conns=64
 spawn_c nc -d $server4 $port
 ok 'a socket of the kernel is listed' soon 5 listed 1 --state=socket

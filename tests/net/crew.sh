@@ -27,6 +27,10 @@ codes() { # CODE: how many of the answers in $dir/codes
 	grep -c "^$1\$" "$dir/codes"
 }
 
+in_progress() { # COUNT
+	[ "$(stat_json | jq '[.gauges[].requests] | add')" = "$1" ]
+}
+
 # Requests of n rounds, all at once, in the background.
 crowd() { # COUNT N [CURL OPTIONS...]
 	crowd_count=$1 crowd_n=$2
@@ -63,7 +67,8 @@ is 'and who was turned away' "$(counter http_busy)" 1
 stop_saker
 
 # --- with a crew ------------------------------------------------------------------------
-start_saker --io-cpu=1 --compute-cpus=0 --spin-us=0 --max-n=10000000000
+# --drain-s: seven seconds of work on a CPU that the clients have too.
+start_saker --io-cpu=1 --compute-cpus=0 --spin-us=0 --max-n=10000000000 --drain-s=15
 like 'the ready line names the compute CPU' "$(ready_line)" '*, I/O CPU 1, compute CPU 0, *'
 if [ -w /dev/cpu_dma_latency ]; then
 	ok 'no CPU sleeps deeply meanwhile' test -n "$(find "/proc/$saker/fd" -lname /dev/cpu_dma_latency)"
@@ -89,7 +94,7 @@ sleep 1.1
 is 'and their jobs were given up' "$(counter crew_dropped)" 8
 
 crowd 8 1000000000
-sleep 0.3
+soon 5 in_progress 8
 stop_saker
 wait $crowd
 is 'what runs at SIGTERM is answered' "$(codes 200)" 8

@@ -162,6 +162,11 @@ soon() { # SECONDS COMMAND...
 	done
 }
 
+# A dying process keeps its sockets for as long as its AF_XDP rings take to go.
+unheard() {
+	[ -z "$(in_s ss -Hltn "sport = :$port")" ]
+}
+
 gone() { # NUMBER
 	! kill -0 "$1" 2> /dev/null
 }

@@ -70,6 +70,7 @@ upgrade() {
 ok 'a new worker' die
 ok 'an upgrade' upgrade
 die
+soon 12 one_child
 starter_fds=$(fds "$saker")
 worker_fds=$(fds "$(worker)")
 for i in $(seq "${DEATHS:-2}"); do
@@ -79,9 +80,9 @@ for i in $(seq "${UPGRADES:-4}"); do
 	upgrade
 done
 die
-is 'worker after worker: the starter has as many descriptors' "$(fds "$saker")" "$starter_fds"
+ok 'worker after worker: nobody is unburied' soon 12 one_child
+is 'the starter has as many descriptors' "$(fds "$saker")" "$starter_fds"
 is 'and so has the worker' "$(fds "$(worker)")" "$worker_fds"
-ok 'and nobody is unburied' one_child
 
 # --- no descriptors left ------------------------------------------------------------------
 stopped=$(worker)

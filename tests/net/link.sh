@@ -67,13 +67,16 @@ ok 'another MAC: over frames' soon 5 over_frames
 ip -n "$server" link set server0 address $server_mac
 ok 'and back: over frames' soon 5 over_frames
 
+rung_is() { # RUNG
+	[ "$(mode rung)" = "$1" ]
+}
 # Of all links of this host, the one of our program.
 ours=$(in_s bpftool -j link show | jq --argjson ours "$(xdp_program | jq .prog.id)" '.[] | select(.prog_id == $ours) | .id')
 in_s bpftool link detach id "$ours" > "$dir/out" 2>&1
 ip -n "$server" link set server0 mtu 1499 # in the same look: neither hides the other
 ok 'the program was taken off: it is said' soon 3 said 'is no longer what the interface has'
 ok 'the socket rung answers' soon 5 answers
-is 'the mode says so' "$(mode rung)" socket
+ok 'the mode says so' soon 5 rung_is socket
 
 ip -n "$server" link del server0
 ok 'the device is gone: it is said' soon 3 said 'the interface is gone'
