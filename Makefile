@@ -28,6 +28,7 @@
 # make fuzz T=http     run one fuzzer (http, image, pkt, tcp, worker) for TIME=60 seconds
 # make coverage        lines of the pure middle that check-pure runs, and those that it does not
 # make soak            trouble after trouble at random; FOR=600 seconds, SEED=N again (root)
+# make check-roots     the README's two commands in clean Debian roots (root); RELEASE=trixie for one
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
 # make transcripts     docs/transcripts: what bpftool and saker-stat print (root)
 # make install         PREFIX=/usr/local DESTDIR=
@@ -400,6 +401,10 @@ nightly: check coverage
 	$Qfor t in $(fuzz:$B/fuzz_%=%); do $(MAKE) --no-print-directory fuzz T=$$t || exit 1; done
 	$QFULL=1 tests/net/run.sh $B
 	$QFOR=600 tests/net/run.sh $B soak
+	$Qtests/roots.sh
+
+check-roots:
+	$Qtests/roots.sh
 
 soak: all
 	$QFOR=$(or $(FOR),600) SEED=$(SEED) tests/net/run.sh $B soak
@@ -459,7 +464,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage nightly soak demo run bench lab mca transcripts install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)
