@@ -135,7 +135,7 @@ probe-parts := saker-probe probe_source probe_rows probe_sysfs probe_gencmd prob
                probe_pmu probe_perf probe_csv probe_power probe_energy probe_costs
 doctor-parts := saker-doctor doctor_host doctor_run doctor_config doctor_cpus doctor_parse doctor_finding doctor_table \
                 doctor_text doctor_json doctor_kernel doctor_native doctor_faults doctor_card doctor_nic doctor_irq \
-                doctor_isolation doctor_cpu doctor_heat doctor_memory doctor_programs stat_text probe_gencmd
+                doctor_isolation doctor_cpu doctor_heat doctor_memory doctor_programs doctor_leftovers stat_text probe_gencmd
 # --fix and --undo
 doctor-parts += doctor_fix doctor_undo doctor_deed doctor_boot doctor_state doctor_apply doctor_file doctor_value \
                 doctor_ethset doctor_ethtext doctor_partition

@@ -188,8 +188,8 @@ enum { HOST_PATH = 256, HOST_PATHS = 256 };
 unsigned host_glob(const struct host *h, char (*found)[HOST_PATH], unsigned size,
 		   const char *pattern, ...) FINDING_PRINT(4);
 
-/* What `ethtool OPTION IFACE` prints: option is "-c", "-g", "-i", "-k", "-l" or
- * "--show-eee". Below a root: the file ethtool/IFACE/{c,g,i,k,l,eee}. False: why says
+/* What `ethtool OPTION IFACE` prints: option is "-c", "-g", "-i", "-k" or
+ * "--show-eee". Below a root: the file ethtool/IFACE/{c,g,i,k,eee}. False: why says
  * what is in the way. */
 bool host_ethtool(const struct host *h, const char *option, char *text, size_t size, char *why,
 		  size_t why_size);

@@ -64,6 +64,8 @@ CHECK(memlock);
 /* doctor_programs.c */
 CHECK(xdp_program);
 CHECK(tc_programs);
+
+/* doctor_leftovers.c */
 CHECK(leftovers);
 
 #undef CHECK

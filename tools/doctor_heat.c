@@ -31,9 +31,14 @@ void check_temperature(const struct host *h, struct finding *f)
 	long long milli, limit = h->pi ? 80000 : 90000;
 	char type[32];
 
-	finding_why(f, BASIS_RULE, "raspberrypi/documentation, frequency-management",
-		    "a Pi 5 is slowed step by step from 80 C, and at 85 C the more; what is then "
-		    "measured is the fan");
+	if (h->pi)
+		finding_why(f, BASIS_RULE, "raspberrypi/documentation, frequency-management",
+			    "a Pi 5 is slowed step by step from 80 C, and at 85 C the more; what "
+			    "is then measured is the fan");
+	else
+		finding_why(f, BASIS_RULE, "most processors: 95 to 105 C",
+			    "a processor that is too hot is slowed; what is then measured is the "
+			    "fan");
 	for (unsigned i = 0; i < count; i++) {
 		if (!host_text(h, type, sizeof type, "%s/type", found[i]) || !of_a_cpu(type) ||
 		    !host_number(h, &milli, "%s/temp", found[i]))

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Programs and pins: what a crash of ours left, and whose are in the way. */
+/* Programs on the interface: which, and whose are in the way. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <net/if.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include "attached.h"
 #include "doctor_checks.h"
-#include "limits.h"
-#include "stats.h"
+#include "doctor_programs.h"
 
 #define OURS "saker_"
-enum { TCX_MAX = 16 };
 #define TCX_INGRESS ((enum bpf_attach_type)46) /* Linux 6.6; not in older headers */
-
-struct program {
-	char hook[24];
-	unsigned id;
-	char name[64]; /* "": not told */
-	char off[96];  /* the command that takes it off */
-};
-
-struct programs {
-	struct program list[TCX_MAX + 16];
-	unsigned count;
-	char why[256]; /* not empty: something could not be asked */
-};
 
 static struct program *add(struct programs *p, const char *hook, unsigned id, const char *name)
 {
@@ -71,7 +55,7 @@ static void ask_xdp(const struct host *h, struct programs *p)
 
 static void ask_tcx(const struct host *h, struct programs *p)
 {
-	__u32 ids[TCX_MAX] = { 0 }, flags = 0, count = TCX_MAX;
+	__u32 ids[PROGRAMS_TCX] = { 0 }, flags = 0, count = PROGRAMS_TCX;
 	char name[16];
 
 	/* An older kernel has no such hook: nothing is there. */
@@ -159,7 +143,7 @@ static void ask_clsact(const struct host *h, struct programs *p)
 	}
 }
 
-static const struct programs *programs_of(const struct host *h, bool tc)
+const struct programs *programs_of(const struct host *h, bool tc)
 {
 	static struct programs p;
 
@@ -180,8 +164,7 @@ static bool ours(const struct program *one)
 	return !strncmp(one->name, OURS, strlen(OURS));
 }
 
-/* The first that is ours, or the first that is not; NULL. */
-static const struct program *first(const struct programs *p, bool of_us)
+const struct program *programs_first(const struct programs *p, bool of_us)
 {
 	for (unsigned i = 0; i < p->count; i++)
 		if (ours(&p->list[i]) == of_us)
@@ -194,7 +177,7 @@ static const struct program *first(const struct programs *p, bool of_us)
 void check_xdp_program(const struct host *h, struct finding *f)
 {
 	const struct programs *p = programs_of(h, false);
-	const struct program *other = first(p, false);
+	const struct program *other = programs_first(p, false);
 
 	finding_why(f, BASIS_RULE, "kernel: one native and one generic program an interface",
 		    "an interface takes one XDP program: while another's is there saker does not "
@@ -218,7 +201,7 @@ void check_xdp_program(const struct host *h, struct finding *f)
 void check_tc_programs(const struct host *h, struct finding *f)
 {
 	const struct programs *p = programs_of(h, true);
-	const struct program *other = first(p, false);
+	const struct program *other = programs_first(p, false);
 	bool packet = config_option(h, "XDP_SOCKETS") == BUILT_NO;
 
 	finding_why(f, BASIS_RULE, "net/core/dev.c: generic XDP comes before tc ingress",
@@ -233,93 +216,4 @@ void check_tc_programs(const struct host *h, struct finding *f)
 		finding_fix(f, FIX_HAND, "%s, if nobody needs it", other->off);
 	} else
 		finding_is(f, VERDICT_OK, "nobody else is at tc ingress of %s", h->iface);
-}
-
-/* --- leftovers ------------------------------------------------------------------------------------ */
-
-/* Whose pins they are stands in the maps; files have no maps, but they have processes. */
-static enum built lives(const struct host *h, const char *dir)
-{
-	static struct stats_report report;
-	char error[256], comm[32];
-
-	if (!host_real(h))
-		return host_process(h, "saker");
-	if (stats_load(&report, dir, error, sizeof error))
-		return BUILT_NOT_KNOWN;
-	if (report.now_ns - report.live.io[0].heartbeat_ns < (uint64_t)STALL_MS * NS_PER_MS)
-		return BUILT_IN;
-	return host_text(h, comm, sizeof comm, "proc/%u/comm", report.mode.pid) &&
-			       !strcmp(comm, "saker") ?
-		       BUILT_IN :
-		       BUILT_NO;
-}
-
-static unsigned dead_pins(const struct host *h, char *first_dir, size_t size, bool *unsure)
-{
-	static char found[HOST_PATHS][HOST_PATH];
-	unsigned n = host_glob(h, found, HOST_PATHS, "sys/fs/bpf/saker/*"), dead = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		const char *name = strrchr(found[i], '/') + 1;
-		enum built alive;
-
-		if (!strncmp(name, "setting-", 8))
-			continue; /* its lock says whether somebody needs it: saker's start looks */
-		alive = lives(h, found[i]);
-		*unsure |= alive == BUILT_NOT_KNOWN;
-		if (alive != BUILT_NO)
-			continue;
-		if (!dead++)
-			snprintf(first_dir, size, "%s", name);
-	}
-	return dead;
-}
-
-/* A program of ours at a hook, while no saker runs. */
-static const struct program *orphan(const struct host *h, char *why, size_t size)
-{
-	for (unsigned tc = 0; tc < 2 && *h->iface; tc++) {
-		const struct programs *p = programs_of(h, tc);
-		const struct program *left = first(p, true);
-
-		if (left)
-			return left;
-		if (*p->why)
-			snprintf(why, size, "%s", p->why);
-	}
-	return NULL;
-}
-
-void check_leftovers(const struct host *h, struct finding *f)
-{
-	char name[64] = "", why[256] = "";
-	bool unsure = false;
-	unsigned dead = dead_pins(h, name, sizeof name, &unsure);
-	enum built running = host_process(h, "saker");
-	const struct program *left = running == BUILT_NO ? orphan(h, why, sizeof why) : NULL;
-
-	finding_why(f, BASIS_RULE, "docs/failure-modes.md, 10",
-		    "what a crash left takes no frames (its heartbeat is old), and the next start "
-		    "replaces it; until then each frame still passes a program of ours");
-	if (host_real(h) && geteuid())
-		finding_is(f, VERDICT_UNKNOWN, "only root may look into /sys/fs/bpf: run as root");
-	else if (dead) {
-		finding_is(f, VERDICT_WARN, "maps of a saker that is gone: /sys/fs/bpf/saker/%s%s",
-			   name, dead > 1 ? ", and more" : "");
-		finding_fix(f, FIX_HAND, "saker-ctl -i %s detach", name);
-	} else if (left) {
-		finding_is(f, VERDICT_WARN,
-			   "a program of a saker that is gone: %s at %s of %s (id %u)", left->name,
-			   left->hook, h->iface, left->id);
-		finding_fix(f, FIX_HAND, "saker-ctl -i %s detach; or %s", h->iface, left->off);
-	} else if (unsure)
-		finding_is(f, VERDICT_UNKNOWN, "maps in /sys/fs/bpf/saker that cannot be read");
-	else if (running == BUILT_NOT_KNOWN)
-		finding_is(f, VERDICT_UNKNOWN, "/proc hides other processes: run as root");
-	else if (*why)
-		finding_is(f, VERDICT_UNKNOWN, "%s", why);
-	else
-		finding_is(f, VERDICT_OK, "nothing of ours without a process%s",
-			   running == BUILT_IN ? "; saker runs" : "");
 }

@@ -175,6 +175,7 @@ pi-os|tc-programs|warn|a filter of kind u32|tc/eth0/ingress|filter protocol all 
 pi-rebuilt|leftovers|warn|saker_steer at xdpdrv of eth0|ip/eth0/link|2: eth0: mtu 1500 xdp qdisc mq\n    prog/xdp id 7 name saker_steer tag 1 jited
 pi-rebuilt|leftovers|warn|saker_tc at clsact/ingress|tc/eth0/ingress|filter protocol all pref 1 bpf chain 0 handle 0x1 saker_tc:[7] direct-action not_in_hw id 7 tag 1
 pi-rebuilt|leftovers|unknown|no file|tc/eth0/ingress|-
+pi-rebuilt|leftovers|warn|tcp_syncookies@1; /sys|sys/fs/bpf/saker/setting-tcp_syncookies@1/was|0
 debian13-backports|leftovers|ok|saker runs|proc/88/comm|saker
 END
 

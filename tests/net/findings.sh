@@ -75,7 +75,7 @@ ip -n "$server" link set dev server0 down
 mended link 'warn server0 has no link: *'
 
 # --- ours ------------------------------------------------------------------------------------------
-start_saker
+start_saker --steer=path
 like 'leftovers: saker runs' "$(doctor leftovers)" 'ok *; saker runs'
 like 'xdp-program: it is ours' "$(doctor xdp-program)" 'ok *'
 like 'tc-programs: it is ours' "$(doctor tc-programs)" 'ok *'
@@ -87,4 +87,18 @@ wait "$saker"
 like 'leftovers: its heartbeat is fresh for a second' "$(doctor leftovers)" '* *'
 sleep 1.2
 mended leftovers 'warn maps of a saker that is gone: /sys/fs/bpf/saker/server0@*'
+
+# Maps are gone, as when somebody removes them by hand: what it changed is not.
+in_s sysctl -qw net.ipv4.tcp_syncookies=1
+start_saker --steer=path
+maps=$(pins)
+for one in $saker $(worker) $(stand_in); do
+	kill -9 "$one"
+done
+soon 5 gone "$saker"
+wait "$saker"
+in_s rm -r "$maps"
+is 'a setting that was left' "$(in_s sysctl -n net.ipv4.tcp_syncookies)" 2
+mended leftovers 'warn a setting that a saker changed, which is gone: tcp_syncookies@*'
+is 'a setting that was left: given back' "$(in_s sysctl -n net.ipv4.tcp_syncookies)" 1
 finish
