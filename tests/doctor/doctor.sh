@@ -105,7 +105,13 @@ pi-rebuilt|native-xdp|ok|no zero-copy|xdp-loader/eth0/features|NETDEV_XDP_ACT_BA
 pi-rebuilt|native-xdp|info|up to 7.3|xdp-loader/eth0/features|-
 pi-rebuilt|known-faults|warn|stops sending|proc/sys/kernel/osrelease|6.18.24+rpt-rpi-2712
 pi-rebuilt|known-faults|warn|10 Mbit|sys/class/net/eth0/speed|10
-pi-rebuilt|known-faults|info|ice was reported|ethtool/eth0/i|driver: ice
+pi-rebuilt|known-faults|warn|cable was plugged|proc/sys/kernel/osrelease|6.8.0-1053-raspi
+pi-rebuilt|known-faults|ok|none for macb|proc/sys/kernel/osrelease|6.12.75+rpt-rpi-2712
+pi-rebuilt|known-faults|warn|some switches; also: macb may stop|ethtool/eth0/eee|EEE status: enabled - active
+cloud-vm|known-faults|warn|ice may hang|ethtool/ens5/i|driver: ice
+cloud-vm|known-faults|ok|none for ice|ethtool/ens5/i|driver: ice\nversion: 6.12.3-amd64|proc/sys/kernel/osrelease|6.12.3-amd64
+cloud-vm|known-faults|warn|Intel's own|ethtool/ens5/i|driver: ice\nversion: 2.5.4|proc/sys/kernel/osrelease|6.12.3-amd64
+cloud-vm|known-faults|info|igb was reported|ethtool/ens5/i|driver: igb|proc/sys/kernel/osrelease|6.14.0
 pi-rebuilt|known-faults|ok|none for virtio_net|ethtool/eth0/i|driver: virtio_net
 pi-rebuilt|link|warn|10 Mbit/s|sys/class/net/eth0/speed|10
 pi-rebuilt|link|warn|half|sys/class/net/eth0/duplex|half
