@@ -141,10 +141,14 @@ void check_throttle(const struct host *h, struct finding *f)
 	char why[128];
 	unsigned n;
 
-	finding_why(
-		f, BASIS_RULE, "raspberrypi/documentation, get_throttled",
-		"a Pi 5 that is throttled or short of voltage runs at 1500 MHz of 2400 or less: "
-		"computing takes 1.6 times as long, and no figure holds");
+	if (h->pi)
+		finding_why(f, BASIS_RULE, "raspberrypi/documentation, get_throttled",
+			    "a Pi 5 that is throttled or short of voltage runs below 2400 MHz: at "
+			    "1500 computing takes 1.6 times as long, and no figure holds");
+	else
+		finding_why(
+			f, BASIS_RULE, "a job is a chain of dependent steps",
+			"at half the clock computing takes twice the time, and no figure holds");
 	if (ask_firmware(h, &word, why, sizeof why) || ask_kernel(h, &word)) {
 		judge_bits(f, word);
 		return;

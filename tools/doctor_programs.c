@@ -26,30 +26,39 @@ static struct program *add(struct programs *p, const char *hook, unsigned id, co
 
 /* --- the hooks of a real host ------------------------------------------------------------- */
 
-static void name_of(unsigned id, char name[16])
+/* False: it may not be asked, and why says so. */
+static bool name_of(unsigned id, char name[16], struct programs *p)
 {
 	struct bpf_prog_info info = { .type = 0 };
 	__u32 size = sizeof info;
 	int fd = bpf_prog_get_fd_by_id(id);
 
 	name[0] = '\0';
-	if (fd < 0)
-		return;
+	if (fd < 0) {
+		if (errno == EPERM)
+			snprintf(p->why, sizeof p->why,
+				 "a program is there (id %u), and only root may ask whose: run as "
+				 "root",
+				 id);
+		return errno != EPERM;
+	}
 	if (!bpf_obj_get_info_by_fd(fd, &info, &size))
 		snprintf(name, 16, "%.15s", info.name);
 	close(fd);
+	return true;
 }
 
 static void ask_xdp(const struct host *h, struct programs *p)
 {
 	struct attached there;
 	int error = attached_ask(&there, if_nametoindex(h->iface));
+	char name[16];
 
 	if (error)
 		snprintf(p->why, sizeof p->why, "cannot ask for the XDP program: %s",
 			 strerror(-error));
-	else if (there.prog_id)
-		snprintf(add(p, there.word, there.prog_id, there.name)->off, sizeof p->list->off,
+	else if (there.prog_id && name_of(there.prog_id, name, p))
+		snprintf(add(p, there.word, there.prog_id, name)->off, sizeof p->list->off,
 			 "ip link set dev %s %s off", h->iface, there.word);
 }
 
@@ -65,7 +74,8 @@ static void ask_tcx(const struct host *h, struct programs *p)
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		name_of(ids[i], name);
+		if (!name_of(ids[i], name, p))
+			return;
 		snprintf(add(p, "tcx/ingress", ids[i], name)->off, sizeof p->list->off,
 			 "bpftool net detach tcx_ingress dev %s, or end who holds it", h->iface);
 	}
@@ -184,11 +194,6 @@ void check_xdp_program(const struct host *h, struct finding *f)
 		    "start but with --io=packet or --io=socket");
 	if (*p->why)
 		finding_is(f, VERDICT_UNKNOWN, "%s", p->why);
-	else if (other && !*other->name && geteuid())
-		finding_is(
-			f, VERDICT_UNKNOWN,
-			"a program is there (%s, id %u), and only root may ask whose: run as root",
-			other->hook, other->id);
 	else if (other) {
 		finding_is(f, VERDICT_WARN, "another's XDP program is on %s: %s (%s, id %u)",
 			   h->iface, *other->name ? other->name : "without a name", other->hook,

@@ -48,9 +48,20 @@ static void show(const struct report *r, const struct finding *f)
 		line("", "  fix", f->fix);
 }
 
+/* What --fix does without being asked by name. */
+static unsigned can_be_mended(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->count; i++)
+		n += r->list[i].verdict == VERDICT_WARN && r->list[i].settings;
+	return n;
+}
+
 void report_text(const struct report *r)
 {
 	const struct host *h = r->host;
+	unsigned mended = can_be_mended(r);
 	char cores[CPUS_TEXT];
 
 	printf("%s, Linux %s, %s%s%s%s, cores for saker: %s\n\n",
@@ -62,4 +73,7 @@ void report_text(const struct report *r)
 	printf("\n%u ok, %u info, %u warn, %u fail, %u unknown\n", report_tally(r, VERDICT_OK),
 	       report_tally(r, VERDICT_INFO), report_tally(r, VERDICT_WARN),
 	       report_tally(r, VERDICT_FAIL), report_tally(r, VERDICT_UNKNOWN));
+	if (mended)
+		printf("%u of them can be mended while the machine runs: saker-doctor --fix\n",
+		       mended);
 }

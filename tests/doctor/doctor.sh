@@ -174,6 +174,8 @@ cloud-vm|stat-interval|ok|120|proc/sys/vm/stat_interval|120
 pi-rebuilt|migration-cost|info|50 us|sys/kernel/debug/sched/migration_cost_ns|50000
 cloud-vm|memlock|ok|unlimited|proc/self/limits|Max locked memory         unlimited            unlimited            bytes
 cloud-vm|memlock|unknown|does not tell|proc/self/status|-
+cloud-vm|memlock|warn|65536|proc/self/status|CapEff: 000001ffffffffff|proc/self/uid_map|         0     100000      65536
+cloud-vm|memlock|ok|CAP_IPC_LOCK|proc/self/status|CapEff: 000001ffffffffff|proc/self/uid_map|         0          0 4294967295
 cloud-vm|memlock|unknown|no limit|proc/self/limits|-
 pi-rebuilt|xdp-program|warn|xdp_pass (xdpgeneric, id 7)|ip/eth0/link|2: eth0: mtu 1500 xdpgeneric qdisc mq\n    prog/xdp id 7 name xdp_pass tag 1 jited
 pi-rebuilt|xdp-program|unknown|no file|ip/eth0/link|-
@@ -330,15 +332,28 @@ here_is() { # NAME COMMAND...: the JSON is JSON, and its status is the exit stat
 	result $? "$name: JSON, and the exit status is that of its verdicts"
 }
 
+hidden() { # NAME
+	[ "$(jq -r '.findings[] | select(.check == "leftovers") | .verdict' "$dir/out")" = unknown ]
+	result $? "$1"
+}
+
 if [ -r /sys/devices/system/cpu/online ]; then
 	here_is 'this machine' "$doctor" --json
 	here_is 'this machine, loopback' "$doctor" --json -i lo
 	if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
 		cp "$doctor" "$dir/saker-doctor" && chmod 755 "$dir" "$dir/saker-doctor"
-		here_is 'this machine, as nobody' setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
-			"$dir/saker-doctor" --json
-		[ "$(jq -r '.findings[] | select(.check == "leftovers") | .verdict' "$dir/out")" = unknown ]
-		result $? 'nobody may look for leftovers: unknown, not ok'
+		nobody='setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all'
+		# shellcheck disable=SC2086 # words
+		here_is 'this machine, as nobody' $nobody "$dir/saker-doctor" --json
+		hidden 'nobody may look for leftovers: unknown, not ok'
+		# shellcheck disable=SC2086 # words
+		if $nobody unshare --user --map-root-user true 2> /dev/null; then
+			here_is 'this machine, as root of a user namespace' $nobody unshare --user --map-root-user \
+				"$dir/saker-doctor" --json
+			hidden 'who is root in a user namespace only: the same'
+		else
+			result 0 'this machine, as root of a user namespace # SKIP none may be made'
+		fi
 	else
 		result 0 "this machine, as nobody # SKIP not root, so nobody already"
 	fi
