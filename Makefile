@@ -138,7 +138,7 @@ doctor-parts := saker-doctor doctor_host doctor_run doctor_config doctor_cpus do
                 doctor_isolation doctor_cpu doctor_heat doctor_memory doctor_programs doctor_leftovers stat_text probe_gencmd
 # --fix and --undo
 doctor-parts += doctor_fix doctor_undo doctor_deed doctor_boot doctor_state doctor_apply doctor_file doctor_value \
-                doctor_ethset doctor_ethtext doctor_partition
+                doctor_ethset doctor_ethtext doctor_partition doctor_tasks
 CURSES := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 pure-o := $(PURE:%=$B/%.o)
@@ -262,8 +262,8 @@ $B/test_probe_pmu $B/test_probe_rows: $B/probe_source.o
 $B/test_probe_perf: $B/probe_source.o $B/probe_pmu.o
 $B/test_doctor_value $B/test_doctor_state: $B/doctor_cpus.o
 $B/test_doctor_apply: $B/doctor_file.o $B/doctor_value.o $B/doctor_cpus.o $B/doctor_ethset.o $B/doctor_ethtext.o \
-                      $B/doctor_partition.o
-$B/test_doctor_fix: $(patsubst %,$B/doctor_%.o,undo deed boot state apply file value ethset ethtext partition cpus) \
+                      $B/doctor_partition.o $B/doctor_tasks.o
+$B/test_doctor_fix: $(patsubst %,$B/doctor_%.o,undo deed boot state apply file value ethset ethtext partition tasks cpus) \
                     $B/stat_text.o
 $B/test_doctor_fix: edge-libs := -Wl,--wrap=write,--wrap=fsync,--wrap=renameat,--wrap=unlinkat,--wrap=unlink \
                                  -Wl,--wrap=mkdir,--wrap=rmdir,--wrap=rename
@@ -332,6 +332,12 @@ $B/flood_tcp: tests/net/flood_tcp.c Makefile | $B
 $B/attached: tests/net/attached.c $B/attached_tc.o Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(BPF_LIBS)
+
+# saker-doctor --fix without its checks.
+$B/doctor_set: tests/net/doctor_set.c $(patsubst %,$B/doctor_%.o,fix undo deed boot state apply file value ethset ethtext partition tasks cpus) \
+               $B/stat_text.o Makefile
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--wrap=apply_write -o $@ $< $(filter %.o,$^)
 
 $B/storm $B/mixed: $B/%: tests/net/clients/%.c Makefile | $B
 	$(call say,CC,$<)

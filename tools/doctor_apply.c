@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "doctor.h"
 #include "doctor_apply.h"
 #include "doctor_ethset.h"
 #include "doctor_partition.h"
@@ -62,8 +64,10 @@ static const struct kind {
 } kinds[] = {
 	{ "/", read_value, write_value },
 	{ "ethtool ", ethset_read, ethset_write },
-	{ "cpuset ", partition_read, partition_write },
 	{ "cgroup ", controller_read, controller_write },
+	{ "cpuset ", cpuset_read, cpuset_write },
+	{ "process ", task_read, task_write },
+	{ "partition ", partition_read, partition_write },
 };
 
 static const struct kind *kind_of(struct machine *m, const char *name)
@@ -91,17 +95,39 @@ int apply_write(struct machine *m, const char *name, const char *value)
 	return kind ? kind->write(m, name, value) : -EINVAL;
 }
 
+/* In this order none of who goes inside is without its core at any time. */
+static unsigned expand_cpuset(struct machine *m, const struct wish *wish, struct wish to[WISHES])
+{
+	pid_t pid[FAMILY];
+	cpu_set_t cores;
+	unsigned count = 0, family = 0;
+
+	if (!is_fake(m) && cpus_parse(wish->value, &cores))
+		family = tasks_on(&cores, pid);
+	to[count++] = (struct wish){ "cgroup cpuset", "on" };
+	to[count++] = *wish;
+	for (unsigned i = 0; i < family; i++) {
+		snprintf(to[count].name, sizeof to[0].name, "process %d", (int)pid[i]);
+		strcpy(to[count++].value, "/saker");
+	}
+	to[count++] = (struct wish){ "partition saker", "isolated" };
+	return count;
+}
+
 unsigned apply_expand(struct machine *m, const struct wish *wish, struct wish to[WISHES])
 {
 	if (!strncmp(wish->name, "ethtool ", 8))
 		return ethset_expand(m, wish, to);
-	if (!strncmp(wish->name, "cpuset ", 7)) {
-		to[0] = (struct wish){ "cgroup cpuset", "on" };
-		to[1] = *wish;
-		return 2;
-	}
+	if (!strcmp(wish->name, "cpuset saker"))
+		return expand_cpuset(m, wish, to);
 	to[0] = *wish;
 	return 1;
+}
+
+bool apply_together(const char *name)
+{
+	return !strncmp(name, "cgroup ", 7) || !strncmp(name, "cpuset ", 7) ||
+	       !strncmp(name, "process ", 8) || !strncmp(name, "partition ", 10);
 }
 
 unsigned apply_rank(const char *name)
@@ -125,6 +151,8 @@ void apply_of(struct machine *m, const char *name, char of[STATE_OF])
 	struct stat ns;
 
 	*of = '\0';
+	if (!strncmp(name, "process ", 8))
+		task_start((pid_t)atoi(name + 8), of);
 	if (is_fake(m) || (!one && strncmp(name, "/proc/sys/net/", 14)) ||
 	    stat("/proc/self/ns/net", &ns))
 		return;

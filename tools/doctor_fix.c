@@ -13,12 +13,14 @@ struct step {
 	char of[STATE_OF];
 	char was[VALUE_SIZE];
 	bool change;
+	bool together; /* with the others of a partition, or not at all */
 };
 
 struct plan {
 	struct machine m;
 	char boot[STATE_BOOT]; /* this boot */
 	struct deeds deeds;
+	bool parted; /* a partition failed: none of its steps is for us any more */
 	unsigned steps;
 	struct step step[STATE_ENTRIES];
 };
@@ -46,8 +48,7 @@ static bool wish_of(struct wish *w, const struct setting *s, const char *iface)
 	case SETTING_KINDS:
 		return false;
 	}
-	snprintf(w->value, sizeof w->value, "%s%s", s->kind == SETTING_PARTITION ? "isolated " : "",
-		 s->value);
+	snprintf(w->value, sizeof w->value, "%s", s->value);
 	return n < (int)sizeof w->name;
 }
 
@@ -75,7 +76,8 @@ static void add_wish(struct plan *p, const struct wish *wish)
 							     .why = "too many settings" });
 			continue;
 		}
-		p->step[p->steps++].wish = all[i];
+		p->step[p->steps].wish = all[i];
+		p->step[p->steps++].together = apply_together(all[i].name);
 	}
 }
 
@@ -91,7 +93,7 @@ static void collect(struct plan *p, const struct fix *f, const struct finding *l
 	struct wish wish;
 
 	/* The number of ranks is small, and the order within each is the findings'. */
-	for (unsigned rank = 0; rank < 3; rank++)
+	for (unsigned rank = 0; rank < APPLY_RANKS; rank++)
 		for (unsigned i = 0; i < count; i++)
 			for (unsigned j = 0; j < list[i].settings && matters(f, &list[i]); j++)
 				if (wish_of(&wish, &list[i].setting[j], f->iface) &&
@@ -113,10 +115,14 @@ static void refused(struct plan *p, const struct step *s, int error)
 
 static void look(struct plan *p, struct step *s)
 {
-	int error = apply_read(&p->m, s->wish.name, s->was);
+	int error;
 
+	if (s->together && p->parted)
+		return;
+	error = apply_read(&p->m, s->wish.name, s->was);
 	if (error) {
 		*s->was = '\0';
+		p->parted |= s->together;
 		refused(p, s, error);
 		return;
 	}
@@ -144,6 +150,7 @@ static void remember(struct plan *p, struct state *state, struct step *s)
 			machine_error(&p->m, 0, "the state file has no room for it");
 			refused(p, s, -ENOSPC);
 			s->change = false;
+			p->parted |= s->together;
 			return;
 		}
 		strcpy(e->was, s->was);
@@ -155,34 +162,79 @@ static void remember(struct plan *p, struct state *state, struct step *s)
 
 /* --- changed -------------------------------------------------------------------------- */
 
-static void change(struct plan *p, struct state *state, struct step *s)
+/* What it is read as; false: it cannot be. */
+static bool note(struct plan *p, struct state *state, const struct step *s, char now[VALUE_SIZE])
 {
 	struct entry *e = state_find(state, s->wish.name, s->of);
+
+	if (!e || apply_read(&p->m, s->wish.name, now))
+		return false; /* how far it came is not known: undo tries */
+	strcpy(e->is, now);
+	e->done = true;
+	if (value_same(s->wish.name, now, e->was))
+		state_drop(state, e); /* nothing to undo */
+	return true;
+}
+
+/* False: it was refused. */
+static bool change(struct plan *p, struct state *state, struct step *s)
+{
 	char now[VALUE_SIZE];
-	int error = apply_write(&p->m, s->wish.name, s->wish.value), unread;
+	int error = apply_write(&p->m, s->wish.name, s->wish.value);
 
 	if (error)
 		refused(p, s, error);
-	unread = apply_read(&p->m, s->wish.name, now);
-	if (unread && !error)
-		refused(p, s, unread);
-	if (unread)
-		return; /* how far it came is not known: undo tries */
-	strcpy(e->is, now);
-	e->done = true;
-	if (!error)
+	if (!note(p, state, s, now) && !error)
+		refused(p, s, -EIO);
+	else if (!error) {
+		bool took = value_same(s->wish.name, now, s->wish.value);
+
 		deed_tell(&p->deeds,
-			  &(struct deed){ .kind = value_same(s->wish.name, now, s->wish.value) ?
-							  DEED_CHANGED :
-							  DEED_OTHER,
+			  &(struct deed){ .kind = took ? DEED_CHANGED : DEED_OTHER,
 					  .name = s->wish.name,
 					  .from = s->was,
 					  .to = now,
-					  .why = value_same(s->wish.name, now, s->wish.value) ?
-							 "" :
-							 "the driver makes this of it" });
-	if (value_same(s->wish.name, now, e->was))
-		state_drop(state, e); /* nothing to undo */
+					  .why = took ? "" : "the driver makes this of it" });
+	}
+	return !error;
+}
+
+/* Those of the partition that came before one that was refused. */
+static void take_back(struct plan *p, struct state *state, unsigned i)
+{
+	char now[VALUE_SIZE];
+
+	p->parted = true;
+	while (i--) {
+		struct step *s = &p->step[i];
+
+		if (!s->together || !s->change)
+			continue;
+		int error = apply_write(&p->m, s->wish.name, s->was);
+		note(p, state, s, now);
+		p->deeds.count[DEED_CHANGED] -= !error;
+		deed_tell(&p->deeds, &(struct deed){ .kind = error ? DEED_REFUSED : DEED_RESTORED,
+						     .name = s->wish.name,
+						     .from = s->wish.value,
+						     .to = s->was,
+						     .error = error,
+						     .why = error ? p->m.why : "" });
+	}
+}
+
+static void change_all(struct plan *p, struct state *state)
+{
+	for (unsigned i = 0; i < p->steps; i++) {
+		struct step *s = &p->step[i];
+		char now[VALUE_SIZE];
+
+		if (!s->change)
+			continue;
+		if (s->together && p->parted)
+			note(p, state, s, now); /* untouched: forgotten */
+		else if (!change(p, state, s) && s->together)
+			take_back(p, state, i);
+	}
 }
 
 /* All is remembered first, so that a kill at any point finds it there. */
@@ -192,6 +244,7 @@ static int apply_all(struct plan *p, struct state *state)
 	int error;
 
 	for (unsigned i = 0; i < p->steps; i++) {
+		p->step[i].change &= !(p->step[i].together && p->parted);
 		if (p->step[i].change)
 			remember(p, state, &p->step[i]);
 		changes += p->step[i].change;
@@ -199,10 +252,10 @@ static int apply_all(struct plan *p, struct state *state)
 	if (!changes)
 		return 0;
 	error = state_save(state);
-	for (unsigned i = 0; i < p->steps && !error; i++)
-		if (p->step[i].change)
-			change(p, state, &p->step[i]);
-	return error ? error : state_save(state);
+	if (error)
+		return error;
+	change_all(p, state);
+	return state_save(state);
 }
 
 static void would(struct plan *p)
@@ -269,6 +322,20 @@ static void show_boot(const struct plan *p, const struct fix *f, const struct fi
 	}
 }
 
+/* Nobody is on those cores by himself from now on, saker neither. */
+static void show_inside(struct plan *p)
+{
+	const struct step *s = step_of(p, "partition saker");
+
+	if (s && s->change && !p->parted)
+		deed_tell(&p->deeds,
+			  &(struct deed){
+				  .kind = DEED_HAND,
+				  .name = "start saker inside",
+				  .why = "sh -c 'echo $$ > /sys/fs/cgroup/saker/cgroup.procs && "
+					 "exec saker ...'" });
+}
+
 static void show_hand(struct plan *p, const struct fix *f, const struct finding *list,
 		      unsigned count)
 {
@@ -306,6 +373,7 @@ int fix_run(const struct fix *f, const struct finding *list, unsigned count)
 	deeds_begin(&p.deeds, f->json);
 	collect(&p, f, list, count);
 	status = run(&p, f) || p.deeds.count[DEED_REFUSED] || p.deeds.count[DEED_OTHER];
+	show_inside(&p);
 	show_hand(&p, f, list, count);
 	show_boot(&p, f, list, count, out);
 	must(!fclose(out));

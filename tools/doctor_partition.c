@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "doctor.h"
 #include "doctor_partition.h"
+#include "doctor_tasks.h"
 
 #define CGROUP "/sys/fs/cgroup"
 #define UNIFIED "systemd.unified_cgroup_hierarchy=1 on the kernel's command line"
@@ -22,6 +25,20 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+/* A controller is of one hierarchy; number 0 is cgroup v2. */
+static bool held_by_v1(const struct machine *m)
+{
+	char text[FILE_TEXT];
+	const char *line;
+
+	if (file_there(m, CGROUP "/cpuset/cpuset.cpus"))
+		return true;
+	if (file_read(m, "/proc/cgroups", text, sizeof text) ||
+	    !(line = strstr(text, "\ncpuset\t")))
+		return false;
+	return atoi(line + strlen("\ncpuset\t"));
+}
+
 /* cgroup v2, with a cpuset controller? */
 static int check_cgroup(struct machine *m)
 {
@@ -30,10 +47,9 @@ static int check_cgroup(struct machine *m)
 
 	if (!error && has_word(text, "cpuset"))
 		return 0;
-	if (file_there(m, CGROUP "/cpuset/cpuset.cpus"))
+	if (held_by_v1(m))
 		return machine_error(m, -EOPNOTSUPP,
-				     "cgroup v1 has the cpusets here (" CGROUP
-				     "/cpuset), and no partitions: " UNIFIED);
+				     "cgroup v1 has the cpusets here, and no partitions: " UNIFIED);
 	if (error == -ENOENT)
 		return machine_error(m, error, "no cgroup v2 at " CGROUP);
 	return error ? error :
@@ -100,7 +116,7 @@ struct group {
 /* One word, and a directory of its own. */
 static int open_group(struct group *g, struct machine *m, const char *name)
 {
-	const char *word = name + strlen("cpuset ");
+	const char *word = strchr(name, ' ') + 1;
 
 	*g = (struct group){ .m = m };
 	if (!*word || strchr(word, '/') || *word == '.' || strlen(word) > 48)
@@ -140,9 +156,10 @@ static bool there(const struct group *g, const char *file)
 	return file_there(g->m, path);
 }
 
-int partition_read(struct machine *m, const char *name, char value[VALUE_SIZE])
+/* --- its cores ------------------------------------------------------------------------ */
+
+int cpuset_read(struct machine *m, const char *name, char value[VALUE_SIZE])
 {
-	char state[VALUE_SIZE], cpus[VALUE_SIZE] = "";
 	struct group g;
 	int error = open_group(&g, m, name);
 
@@ -152,22 +169,12 @@ int partition_read(struct machine *m, const char *name, char value[VALUE_SIZE])
 		strcpy(value, "none");
 		return 0;
 	}
-	if (get(&g, "cpuset.cpus.partition", state))
-		strcpy(state, "member");
-	if (strstr(state, "invalid"))
-		strcpy(state, "invalid");
-	error = get(&g, "cpuset.cpus", cpus);
-	if (error && error != -ENOENT)
-		return error;
-	if (strlen(state) + 1 + strlen(cpus) >= VALUE_SIZE)
-		return -EOVERFLOW;
-	strcat(strcat(strcpy(value, state), " "), cpus);
-	return 0;
+	*value = '\0';
+	error = get(&g, "cpuset.cpus", value);
+	return error == -ENOENT ? 0 : error; /* the controller is off: it has no cores of its own */
 }
 
-/* --- made and removed ----------------------------------------------------------------- */
-
-static int remove_dir(struct group *g)
+static int remove_group(struct group *g)
 {
 	static const char *const files[] = { "cpuset.cpus", "cpuset.cpus.exclusive",
 					     "cpuset.cpus.partition" };
@@ -180,93 +187,128 @@ static int remove_dir(struct group *g)
 	}
 	if (file_path(g->m, whole, g->dir))
 		return -ENAMETOOLONG;
+	if (!is_fake(g->m))
+		tasks_leave(g->m, g->dir + strlen(CGROUP));
 	if (!rmdir(whole) || errno == ENOENT)
 		return 0;
 	if (errno == EBUSY && !get(g, "cgroup.procs", pids) && *pids)
 		return machine_error(g->m, -EBUSY,
-				     "it isolates no more, and goes when these processes have "
-				     "ended or left: %.100s",
+				     "it goes when these processes have ended or left: %.100s",
 				     pids);
 	return -errno;
 }
 
-static int end_partition(struct group *g)
+int cpuset_write(struct machine *m, const char *name, const char *value)
 {
-	int error = put(g, "cpuset.cpus.partition", "member");
+	char whole[FILE_PATH], on[VALUE_SIZE];
+	struct group g;
+	bool made;
+	int error = open_group(&g, m, name);
 
-	return error == -ENOENT ? 0 : error;
-}
-
-/* What the kernel says of it when it has not become one. */
-static int check_isolated(struct group *g)
-{
-	char state[VALUE_SIZE];
-	int error = get(g, "cpuset.cpus.partition", state);
-
-	if (!error && strcmp(state, "isolated"))
-		return machine_error(g->m, -EINVAL, "the kernel says: %.160s", state);
-	return error;
-}
-
-static int isolate(struct group *g, const char *cpus)
-{
-	int error = put(g, "cpuset.cpus", cpus);
-
-	/* Since 6.7: other cgroups may have named these cores, and lose them. */
-	if (!error && there(g, "cpuset.cpus.exclusive"))
-		error = put(g, "cpuset.cpus.exclusive", cpus);
-	if (!error && !is_fake(g->m) && !there(g, "cpuset.cpus.partition"))
-		return machine_error(g->m, -EOPNOTSUPP,
-				     "a kernel older than 5.13 has no "
-				     "partitions");
+	if (!error && !strcmp(value, "none"))
+		return remove_group(&g);
 	if (!error)
-		error = put(g, "cpuset.cpus.partition", "isolated");
-	if (error == -EINVAL)
-		return machine_error(g->m, error, "isolated partitions are of Linux 6.1 and later");
-	return error ? error : check_isolated(g);
-}
-
-static int make_isolated(struct group *g, const char *cpus)
-{
-	char whole[FILE_PATH], why[sizeof g->m->why], on[VALUE_SIZE];
-	int error = controller_read(g->m, "cgroup cpuset", on);
-	bool made = false;
-
+		error = controller_read(m, "cgroup cpuset", on);
 	if (!error && strcmp(on, "on"))
-		return machine_error(g->m, -EOPNOTSUPP, "the cpuset controller is off");
+		return machine_error(m, -EOPNOTSUPP, "the cpuset controller is off");
 	if (!error)
-		error = file_path(g->m, whole, g->dir);
-	if (!error)
-		made = !mkdir(whole, 0755);
-
-	if (!error && !made && errno != EEXIST)
-		error = -errno;
-	if (!error)
-		error = isolate(g, cpus);
-	if (!error || !made)
+		error = file_path(m, whole, g.dir);
+	if (error)
 		return error;
-	memcpy(why, g->m->why, sizeof why);
-	end_partition(g);
-	remove_dir(g);
-	memcpy(g->m->why, why, sizeof why);
+	made = !mkdir(whole, 0755);
+	if (!made && errno != EEXIST)
+		return -errno;
+	error = put(&g, "cpuset.cpus", value);
+	if (error && made)
+		remove_group(&g);
 	return error;
 }
 
-int partition_write(struct machine *m, const char *name, const char *value)
+/* --- to itself ------------------------------------------------------------------------ */
+
+int partition_read(struct machine *m, const char *name, char value[VALUE_SIZE])
 {
 	struct group g;
 	int error = open_group(&g, m, name);
 
 	if (error)
 		return error;
-	if (!strncmp(value, "isolated ", 9))
-		return make_isolated(&g, value + 9);
-	if (!strncmp(value, "member ", 7) || !strncmp(value, "invalid ", 8)) {
-		error = end_partition(&g);
-		return error ? error : put(&g, "cpuset.cpus", strchr(value, ' ') + 1);
-	}
-	if (strcmp(value, "none"))
-		return machine_error(m, -EINVAL, "neither none nor isolated CPUS");
-	error = end_partition(&g);
-	return error ? error : remove_dir(&g);
+	error = get(&g, "cpuset.cpus.partition", value);
+	if (error == -ENOENT)
+		strcpy(value, "member");
+	else if (!error && strstr(value, "invalid"))
+		strcpy(value, "invalid");
+	return error == -ENOENT ? 0 : error;
+}
+
+/* Since 6.7 it can be said that they are for this cgroup alone. */
+static int take_cores(struct group *g, bool exclusive)
+{
+	char cores[VALUE_SIZE] = "\n";
+	int error = exclusive ? get(g, "cpuset.cpus", cores) : 0;
+
+	if (error || !there(g, "cpuset.cpus.exclusive"))
+		return error;
+	error = put(g, "cpuset.cpus.exclusive", cores);
+	return error == -EINVAL && exclusive ?
+		       machine_error(g->m, error,
+				     "another cgroup has no cores but these (cpuset.cpus)") :
+		       error;
+}
+
+static int set_state(struct group *g, const char *value)
+{
+	char state[VALUE_SIZE];
+	int error = put(g, "cpuset.cpus.partition", value);
+
+	if (error == -EINVAL)
+		return machine_error(g->m, error, "isolated partitions are of Linux 6.1 and later");
+	if (!error)
+		error = get(g, "cpuset.cpus.partition", state);
+	if (!error && strcmp(state, value))
+		return machine_error(g->m, -EINVAL, "the kernel says: %.160s", state);
+	return error;
+}
+
+/* Who is inside keeps the core that it is pinned to. */
+static void note_pins(struct group *g, struct pins *pins)
+{
+	char cores[VALUE_SIZE], text[VALUE_SIZE], *rest = text, *word;
+	cpu_set_t set;
+
+	pins->count = 0;
+	if (is_fake(g->m) || get(g, "cpuset.cpus", cores) || !cpus_parse(cores, &set) ||
+	    get(g, "cgroup.procs", text))
+		return;
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			pins_take(pins, (pid_t)atoi(word), (unsigned)CPU_COUNT(&set));
+}
+
+int partition_write(struct machine *m, const char *name, const char *value)
+{
+	static struct pins pins;
+	bool isolated = !strcmp(value, "isolated");
+	struct group g;
+	int error = open_group(&g, m, name);
+
+	if (error)
+		return error;
+	if (strcmp(value, "member") && !isolated)
+		return machine_error(m, -EINVAL, "neither isolated nor member");
+	if (!is_fake(m) && !there(&g, "cpuset.cpus.partition"))
+		return isolated ? machine_error(m, -EOPNOTSUPP,
+						"a kernel older than 5.13 has no partitions") :
+				  0;
+	note_pins(&g, &pins);
+	if (isolated)
+		error = take_cores(&g, true);
+	if (!error)
+		error = set_state(&g, value);
+	if (error && isolated)
+		put(&g, "cpuset.cpus.partition", "member");
+	if (error || !isolated)
+		take_cores(&g, false);
+	pins_set(&pins);
+	return error;
 }

@@ -52,6 +52,10 @@ static bool same_thing(struct undo *u, unsigned i)
 	apply_of(&u->m, e->name, of);
 	if (!strcmp(of, e->of))
 		return true;
+	if (!strncmp(e->name, "process ", 8)) {
+		tell(u, i, DEED_LEFT, 0, "it has ended");
+		return false;
+	}
 	if (netns_length(of) != netns_length(e->of) || strncmp(of, e->of, netns_length(of))) {
 		u->fate[i] = FATE_KEEP;
 		tell(u, i, DEED_KEPT, 0, "it is of another network namespace: undo it there");
@@ -105,29 +109,56 @@ static void decide(struct undo *u, unsigned i)
 
 /* --- restored --------------------------------------------------------------------------- */
 
-static void restore(struct undo *u, unsigned i, bool dry_run)
+static bool is_back(struct undo *u, unsigned i)
 {
 	const struct entry *e = &u->state.entry[i];
 	char now[VALUE_SIZE];
-	int error;
 
+	return !apply_read(&u->m, e->name, now) && value_same(e->name, now, e->was);
+}
+
+/* The last that was changed goes first, but rings and channels before all: they make the
+ * card forget the rest. */
+static void write_all(struct undo *u)
+{
+	for (unsigned rank = 0; rank < APPLY_RANKS; rank++)
+		for (unsigned i = u->state.count; i--;)
+			if (u->fate[i] == FATE_RESTORE && !is_back(u, i) &&
+			    apply_rank(u->state.entry[i].name) == rank)
+				apply_write(&u->m, u->state.entry[i].name, u->state.entry[i].was);
+}
+
+/* One that is not back is tried once more, for its error. */
+static void settle(struct undo *u, unsigned i)
+{
+	int error = is_back(u, i) ?
+			    0 :
+			    apply_write(&u->m, u->state.entry[i].name, u->state.entry[i].was);
+
+	if (is_back(u, i)) {
+		u->fate[i] = FATE_LEAVE;
+		tell(u, i, DEED_RESTORED, 0, "");
+		return;
+	}
 	u->fate[i] = FATE_KEEP;
-	if (dry_run) {
-		tell(u, i, DEED_WOULD, 0, "");
-		return;
-	}
-	error = apply_write(&u->m, e->name, e->was);
-	if (error) {
-		tell(u, i, DEED_REFUSED, error, u->m.why);
-		return;
-	}
-	error = apply_read(&u->m, e->name, now);
-	if (error || !value_same(e->name, now, e->was)) {
-		tell(u, i, DEED_REFUSED, error, error ? u->m.why : "it did not take");
-		return;
-	}
-	u->fate[i] = FATE_LEAVE;
-	tell(u, i, DEED_RESTORED, 0, "");
+	tell(u, i, DEED_REFUSED, error, error ? u->m.why : "it does not take that value");
+}
+
+/* Twice, since one may hang on another: no scatter-gather without checksums. */
+static void restore_all(struct undo *u)
+{
+	write_all(u);
+	write_all(u);
+	for (unsigned i = u->state.count; i--;)
+		if (u->fate[i] == FATE_RESTORE)
+			settle(u, i);
+}
+
+static void would(struct undo *u)
+{
+	for (unsigned i = u->state.count; i--;)
+		if (u->fate[i] == FATE_RESTORE)
+			tell(u, i, DEED_WOULD, 0, "");
 }
 
 /* What is half undone when we are killed is nobody else's change: it is written down as
@@ -142,17 +173,6 @@ static int begin(struct undo *u)
 			begun++;
 		}
 	return begun ? state_save(&u->state) : 0;
-}
-
-/* The last that was changed goes first, but rings and channels before all: they make the
- * card forget the rest. */
-static void restore_all(struct undo *u, bool dry_run)
-{
-	for (unsigned rank = 0; rank < 3; rank++)
-		for (unsigned i = u->state.count; i--;)
-			if (u->fate[i] == FATE_RESTORE &&
-			    apply_rank(u->state.entry[i].name) == rank)
-				restore(u, i, dry_run);
 }
 
 static void forget(struct undo *u)
@@ -180,10 +200,11 @@ int undo_run(const struct fix *f)
 		printf("nothing to undo: %s remembers nothing\n", path);
 	for (unsigned i = u.state.count; i--;)
 		decide(&u, i);
-	if (!f->dry_run)
+	if (f->dry_run) {
+		would(&u);
+	} else {
 		failed = begin(&u); /* then undo all the same: that is what was asked for */
-	restore_all(&u, f->dry_run);
-	if (!f->dry_run) {
+		restore_all(&u);
 		forget(&u);
 		failed |= state_save(&u.state);
 	}

@@ -100,26 +100,13 @@ static bool is_mask(const char *name)
 
 static bool is_list(const char *name)
 {
-	return !fnmatch("*_list", name, 0) || !fnmatch("*/cpuset.cpus*", name, 0);
-}
-
-/* `isolated 0,1` and `isolated 0-1`. */
-static bool same_partition(const char *a, const char *b)
-{
-	size_t n = strcspn(a, " ");
-	cpu_set_t x, y;
-
-	if (strncmp(a, b, n + 1) || !a[n])
-		return !strcmp(a, b);
-	return cpus_parse(a + n + 1, &x) && cpus_parse(b + n + 1, &y) && CPU_EQUAL(&x, &y);
+	return !fnmatch("*_list", name, 0) || !fnmatch("cpuset *", name, 0);
 }
 
 bool value_same(const char *name, const char *a, const char *b)
 {
 	cpu_set_t x, y;
 
-	if (!strncmp(name, "cpuset ", 7))
-		return same_partition(a, b);
 	if (is_mask(name) && cpus_parse_mask(a, &x) && cpus_parse_mask(b, &y))
 		return CPU_EQUAL(&x, &y);
 	if (is_list(name) && cpus_parse(a, &x) && cpus_parse(b, &y))

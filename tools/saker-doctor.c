@@ -157,9 +157,10 @@ int main(int argc, char **argv)
 		.parser = option_parse,
 		.args_doc = "[CHECK...]",
 		.doc = "Say what of this machine costs saker latency or correctness, why it "
-		       "matters, "
-		       "and what to do about it. Nothing is changed. Exit status: 0 all is fine, 1 "
-		       "something is not, 2 wrong options, 3 the bypass cannot run here.",
+		       "matters, and what to do about it. Only --fix and --undo change anything. "
+		       "Exit status: "
+		       "0 all is fine, 1 something is not, or was not changed, 2 wrong options, 3 "
+		       "the bypass cannot run here.",
 	};
 	static struct args args = { .root = "" };
 	int status;

@@ -99,7 +99,7 @@ says 0 'changed   /sys/class/net/eth0/gro_flush_timeout: 20000 -> 0' '--fix: def
 says 0 'changed   /proc/irq/106/smp_affinity_list: 0-3 -> 0' '--fix: interrupts'
 says 0 'policy: powersave -> performance' '--fix: ASPM'
 says 0 'policy1/scaling_governor: ondemand -> performance' '--fix: governor'
-says 0 'changed   cpuset saker: none -> isolated 1-3' '--fix: a partition'
+says 0 'changed   partition saker: member -> isolated' '--fix: a partition'
 says 0 'boot      /boot/firmware/cmdline.txt: make its one line this, then reboot:' '--fix: which file'
 grep -qxE 'console=serial0,115200 console=tty1 root=PARTUUID=1234-02 rootfstype=ext4 isolcpus=domain,managed_irq,1-3 fsck.repair=yes rootwait quiet .*irqaffinity=0.*' "$dir/out"
 result $? '--fix: the whole line, with ours in place of what was there'

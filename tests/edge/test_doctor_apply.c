@@ -132,15 +132,16 @@ static void ethtool(void)
 
 static void partition(void)
 {
-	struct wish wish = { "cpuset saker", "isolated 1-3" }, all[WISHES];
+	struct wish wish = { "cpuset saker", "1-3" }, all[WISHES];
 
 	read_fails("cpuset saker", ENOENT);
 	put(V2 "/cpuset/cpuset.cpus", "0-3\n");
 	read_fails("cpuset saker", EOPNOTSUPP);
 	ok(strstr(m.why, "cgroup v1") && strstr(m.why, "systemd.unified_cgroup_hierarchy=1"),
 	   "cgroup v1 is named, with a cure: %s", m.why);
-	write_fails("cpuset saker", "isolated 1-3", EOPNOTSUPP);
+	write_fails("cpuset saker", "1-3", EOPNOTSUPP);
 	read_fails("cgroup cpuset", EOPNOTSUPP);
+	read_fails("partition saker", EOPNOTSUPP);
 	must(!unlink(strcat(strcpy(text, root), V2 "/cpuset/cpuset.cpus")));
 	put(V2 "/cgroup.controllers", "cpu io memory pids\n");
 	read_fails("cgroup cpuset", EOPNOTSUPP);
@@ -148,27 +149,34 @@ static void partition(void)
 	put(V2 "/cgroup.controllers", "cpuset cpu io memory pids\n");
 	put(V2 "/cgroup.subtree_control", "cpu memory pids\n");
 
-	is(apply_expand(&m, &wish, all), 2, "a partition is two settings");
+	is(apply_expand(&m, &wish, all), 3, "a partition is three settings, and who goes inside");
 	is_str(all[0].name, "cgroup cpuset", "first the controller");
-	is_str(all[1].name, "cpuset saker", "then the partition");
+	is_str(all[1].name, "cpuset saker", "then the cores");
+	is_str(all[2].name, "partition saker", "then nobody else");
+	for (unsigned i = 0; i < 3; i++)
+		ok(apply_together(all[i].name), "together");
 	reads("cgroup cpuset", "off");
+	reads("cpuset saker", "none");
+	reads("partition saker", "member");
+	write_fails("cpuset saker", "1-3", EOPNOTSUPP);
 	writes("cgroup cpuset", "on");
 	is_str(get(V2 "/cgroup.subtree_control"), "cpuset cpu memory pids\n", "beside the others");
-	reads("cpuset saker", "none");
-	writes("cpuset saker", "isolated 1-3");
+	writes("cpuset saker", "1-3");
+	writes("partition saker", "isolated");
 	is_str(get(V2 "/saker/cpuset.cpus.partition"), "isolated", "a cgroup of kind isolated");
-	writes("cpuset saker", "isolated 2-3");
-	writes("cpuset saker", "member 1-3");
 	put(V2 "/saker/cpuset.cpus.partition", "isolated invalid (Cpu list not exclusive)\n");
-	reads("cpuset saker", "invalid 1-3");
+	reads("partition saker", "invalid");
+	writes("partition saker", "member");
+	writes("cpuset saker", "2-3");
 	writes("cpuset saker", "none");
 	is_str(get(V2 "/saker/cpuset.cpus"), "(none)", "and it is gone");
 	writes("cgroup cpuset", "off");
 	is_str(get(V2 "/cgroup.subtree_control"), "cpu memory pids\n", "as before");
-	write_fails("cpuset saker", "1-3", EINVAL);
+	write_fails("partition saker", "root", EINVAL);
 	read_fails("cpuset ../x", EINVAL);
 	read_fails("cpuset ", EINVAL);
 	read_fails("cgroup memory", EINVAL);
+	read_fails("process 1", EINVAL);
 }
 
 /* The kernel's own: read only, on an interface that every machine has. */
