@@ -12,7 +12,7 @@ core='basics http bad slow blackhole'
 all="basics http heap memory rungs ladder blackhole others neighbours refusals bad odd mtu wire queues threads crew overload
 	exact stat conns limits bpftool transcripts metrics dashboard log trace probe findings
 	slow stall survive lifecycle upgrade link drain load loadgen lab interop hostile flood crowd scan impair loss
-	path path_table path_clients path_survive path_tls path_loss measures experiments"
+	path path_table path_clients path_survive path_tls path_loss measures experiments doctor"
 # shellcheck disable=SC2086 # words
 [ $# != 0 ] || set -- $all
 # shellcheck disable=SC2086 # words
@@ -28,6 +28,7 @@ build=$(cd "$build" && pwd) || exit 1
 need="$build/pass.bpf.o $build/drop.bpf.o $build/attached"
 case " $* " in *' wire '*) need="$need $build/wire" ;; esac
 case " $* " in *' impair '* | *' path_loss '* | *' soak '*) need="$need $build/impair" ;; esac
+case " $* " in *' doctor '*) need="$need $build/doctor_set" ;; esac
 case " $* " in *' path'*) need="$need $build/mixed" ;; esac
 case " $* " in *' flood '* | *' soak '*) need="$need $build/flood_tcp" ;; esac
 case " $* " in *' upgrade '*) need="$need $build/flood_tcp" ;; esac
