@@ -55,6 +55,18 @@ static int write_value(struct machine *m, const char *path, const char *value)
 	return file_write(m, path, line);
 }
 
+/* It would be started outside again, and be refused its core there. */
+static int read_task(struct machine *m, const char *name, char value[VALUE_SIZE])
+{
+	int error = task_read(m, name, value);
+
+	if (!error && !strncmp(value, "/system.slice/", 14))
+		return machine_error(m, -EBUSY,
+				     "systemd has started it, and would not start it inside: "
+				     "isolcpus= of the boot line does that, or stop the unit");
+	return error;
+}
+
 /* --- kinds ---------------------------------------------------------------------------- */
 
 static const struct kind {
@@ -66,7 +78,7 @@ static const struct kind {
 	{ "ethtool ", ethset_read, ethset_write },
 	{ "cgroup ", controller_read, controller_write },
 	{ "cpuset ", cpuset_read, cpuset_write },
-	{ "process ", task_read, task_write },
+	{ "process ", read_task, task_write },
 	{ "partition ", partition_read, partition_write },
 };
 

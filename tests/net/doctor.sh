@@ -164,6 +164,13 @@ else
 	is 'all threads are where they were' "$(threads)" "$(cat "$dir/threads")"
 	ok 'the cgroup is gone' in_s test ! -e /sys/fs/cgroup/saker
 	is 'the controller is as before' "$(in_s cat /sys/fs/cgroup/cgroup.subtree_control)" "$before"
+	in_s mkdir /sys/fs/cgroup/system.slice /sys/fs/cgroup/system.slice/x.service
+	echo "$saker" | in_s tee /sys/fs/cgroup/system.slice/x.service/cgroup.procs > /dev/null
+	isolate $server_cpu
+	like "under a unit of systemd's it is refused" "$(cat "$dir/out")" '*REFUSED   process *(EBUSY): systemd has*'
+	ok 'and nothing is made' in_s test ! -e /sys/fs/cgroup/saker
+	echo "$saker" | in_s tee /sys/fs/cgroup/cgroup.procs > /dev/null
+	in_s rmdir /sys/fs/cgroup/system.slice/x.service /sys/fs/cgroup/system.slice
 	isolate "$(cat /sys/devices/system/cpu/online)"
 	is 'a partition of all cores is refused' $status 1
 	like 'in the words of the kernel' "$(cat "$dir/out")" '*REFUSED   partition saker*the kernel says: isolated invalid*'
