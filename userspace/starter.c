@@ -314,20 +314,27 @@ static void undo(struct starter *st)
 	notify_close(&st->notify);
 }
 
-/* A part of the binary or of a library that is as it stands in its file. */
-static int forget_part(struct dl_phdr_info *object, size_t size, void *arg)
+/* The parts of the binary, or of a library, that are as they stand in its file. First all
+ * of them are found, since where they are stands in one of them. */
+static int forget_parts(struct dl_phdr_info *object, size_t size, void *arg)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	struct {
+		uintptr_t from, to;
+	} part[8];
+	unsigned parts = 0;
 
 	(void)size, (void)arg;
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-		uintptr_t from = (object->dlpi_addr + part->p_vaddr) & ~(page - 1);
-		uintptr_t to = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+	for (unsigned i = 0; i < object->dlpi_phnum && parts < array_size(part); i++) {
+		const ElfW(Phdr) *h = &object->dlpi_phdr[i];
 
-		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
-			madvise((void *)from, to - from, MADV_DONTNEED);
+		if (h->p_type != PT_LOAD || h->p_flags & PF_W)
+			continue;
+		part[parts].from = (object->dlpi_addr + h->p_vaddr) & ~(page - 1);
+		part[parts++].to = object->dlpi_addr + h->p_vaddr + h->p_memsz;
 	}
+	while (parts--)
+		madvise((void *)part[parts].from, part[parts].to - part[parts].from, MADV_DONTNEED);
 	return 0;
 }
 
@@ -337,7 +344,7 @@ static int forget_part(struct dl_phdr_info *object, size_t size, void *arg)
 static void forget_the_start(void)
 {
 	malloc_trim(0);
-	dl_iterate_phdr(forget_part, NULL);
+	dl_iterate_phdr(forget_parts, NULL);
 }
 
 static int open_signals(struct starter *st)
@@ -396,6 +403,7 @@ static int run(struct starter *st, uint64_t exec_ns)
 	if (error >= 0) {
 		link_open(st);
 		notify_ready(&st->notify, st->text);
+		look_after(st); /* what it calls is bound to its libraries then */
 		forget_the_start();
 		serve(st);
 		stop(st);

@@ -147,10 +147,13 @@ void worker_set_blocks(struct worker *w, struct stats_block *stats, struct stage
 
 	for (unsigned i = 0; i < STATS_COUNT; i++)
 		to[i] += from[i];
-	for (unsigned i = 0; i < STAGES; i++) {
+	/* Stages are of requests, and of connections over frames. Without any, nothing is in
+	 * the old ones, and their pages, which a look would touch, are not. */
+	for (unsigned i = 0; i < STAGES && (w->p.stats->http_requests || w->p.stats->tcp_opened);
+	     i++) {
 		const struct hist *h = (const struct hist *)w->p.stages + i;
 
-		if (h->count) /* else its pages were never touched, and stay so */
+		if (h->count)
 			hist_merge((struct hist *)stages + i, h);
 	}
 	if (w->source.counters == w->p.stats)

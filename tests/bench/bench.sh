@@ -113,6 +113,6 @@ for connections in 1 8 32; do
 	row p50_us_$connections
 	row p99_us_$connections 'ratio <= 1'
 done
-row pss_kib 'saker <= 8192'
+row pss_kib 'saker <= 4096'
 row first_answer_ms 'saker <= 10'
 row bypass_ms 'saker <= 40'
