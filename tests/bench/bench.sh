@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: bench.sh BUILD_DIR [RUNS [SECONDS]]
-# Saker over AF_XDP (xdp-native) against nginx `return 200`, on the same veth and
-# the same cores: server on CPU 1, wrk on CPU 0. They alternate, and never run
-# at the same time. Medians of RUNS (5) runs of SECONDS (3) each. Ratios count;
+# Saker over AF_XDP (xdp-native) against nginx `return 200`, and against itself on the rungs
+# packet and socket, on the same veth and the same cores: server on CPU 1, wrk on CPU 0. They
+# alternate, and never run at the same time. Medians of RUNS (5) runs of SECONDS (3) each. Ratios count;
 # the figures themselves are this machine's. Raw data: BUILD_DIR/bench/*.jsonl
 
 # shellcheck source=tests/net/lib.sh
@@ -73,6 +73,11 @@ while [ $run -lt "$runs" ]; do
 	saker_up
 	measure_all saker "$url/compute?n=0" "$saker"
 	down "$saker"
+	for rung in packet socket; do
+		saker_up --io=$rung
+		measure_all $rung "$url/compute?n=0" "$saker"
+		down "$saker"
+	done
 	nginx_up
 	measure_all nginx "http://$server4:$nginx_port/" "$nginx"
 	down "$nginx"
@@ -93,6 +98,7 @@ def median: sort | .[length / 2 | floor];
 def column($s): map(select(.server == $s) | .value) | if length > 0 then median else null end;
 group_by(.name)[]
 | {name: .[0].name, saker: column("saker"), nginx: column("nginx"),
+	packet: column("packet"), socket: column("socket"),
 	runs: (map(select(.server == "saker")) | length)}
 | .ratio = if .nginx then .saker / .nginx else null end' "$raw" > "$result"
 
@@ -116,3 +122,17 @@ done
 row pss_kib 'saker <= 4096'
 row first_answer_ms 'saker <= 10'
 row bypass_ms 'saker <= 40'
+
+# What a rung costs beside AF_XDP: its median, and how many times that is xdp-native's.
+rungs_row() { # NAME
+	jq -r --arg name "$1" 'select(.name == $name) | [.saker, .packet, .packet / .saker, .socket, .socket / .saker] | @tsv' \
+		"$result" | awk -F '\t' -v name="$1" \
+		'{ printf "%-26s %10.2f %10.2f %7.2f %10.2f %7.2f\n", name, $1, $2, $3, $4, $5 }'
+}
+printf '\n%-26s %10s %10s %7s %10s %7s\n' 'median, by rung' xdp-native packet times socket times
+for connections in 1 8 32; do
+	for name in requests_per_second p50_us p99_us; do
+		rungs_row ${name}_$connections
+	done
+done
+rungs_row pss_kib
