@@ -339,6 +339,11 @@ $B/doctor_set: tests/net/doctor_set.c $(patsubst %,$B/doctor_%.o,fix undo deed b
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--wrap=apply_write -o $@ $< $(filter %.o,$^)
 
+# On a kernel that lacks something.
+$B/lacking: tests/net/lacking.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
 $B/storm $B/mixed: $B/%: tests/net/clients/%.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<

@@ -42,6 +42,10 @@ static int remove_program(const struct ctl *c, const char *ifname, struct attach
 	*there = (struct attached){ 0 };
 	if (!ifindex)
 		return 0; /* the program has gone with it */
+	if (attached_filter_remove(ifindex)) {
+		printf("%s: the tc filter %s is off\n", ifname, ATTACHED_OURS_TC);
+		return 1;
+	}
 	error = attached_ask(there, ifindex);
 	if (error)
 		return -ctl_trouble(c, "cannot ask for its XDP program: %s", strerror(-error));

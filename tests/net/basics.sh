@@ -29,7 +29,7 @@ is 'five requests, one connection' "$(ask -o "$dir/body" -w '%{num_connects}' \
 	"$url/compute?n=[1-5]" | tr -d '\n')" 10000
 is 'Connection: close is kept' "$(ask -o "$dir/body" -H 'Connection: close' -w '%{num_connects}' \
 	"$url/compute?n=[1-3]")" 111
-like '/healthz tells the rung' "$(ask "$url/healthz")" '*xdp-native*'
+like '/healthz tells the rung' "$(ask "$url/healthz")" "*${IO:-xdp-native}*"
 
 is 'they came through AF_XDP: no connection of the kernel' "$(counter sock_accepted)" 0
 is 'every frame to the port was redirected' "$(counter 'xdp_redirected > 50')" true

@@ -53,8 +53,8 @@ ready_word 1
 is 'ready again: over AF_XDP' \
 	"$(hash_of "$url/compute?n=1000") $(($(counter sock_accepted) - before))" '0xa06ae7fd 1'
 
-# --- no AF_XDP socket behind the queue ------------------------------------------------
-in_s bpftool map delete pinned "$(pins)/xsks_map" key 0 0 0 0
+# --- nothing behind the queue ------------------------------------------------
+in_s bpftool map delete pinned "$(pins)/$inlets" key 0 0 0 0
 is 'no socket in the map: answered by way of the kernel' "$(hash_of "$url/compute?n=1000")" 0xa06ae7fd
 like 'no socket in the map: counted' "$(counter xdp_pass_queue)" '[1-9]*'
 stop_saker
@@ -94,7 +94,7 @@ balance
 first=$saker
 kill -9 "$saker"
 wait "$saker" 2> /dev/null
-ok 'killed: no XDP program on the interface' soon 2 no_xdp_program
+ok 'killed: no XDP program on the interface' soon 2 no_program
 ok 'killed: nobody listens any more' soon 5 unheard
 ask --max-time 5 -o "$dir/body" "$url/compute?n=1" > "$dir/refusal"
 is 'killed: the kernel refuses a connection at once' $? 7
@@ -120,7 +120,7 @@ reap
 is 'SIGTERM: ends with status 0' $status 0
 wait "$steady"
 like 'SIGTERM: a connection between two requests is closed, not reset' "$(tail -n 1 "$dir/steady")" '*Broken*closed*'
-ok 'SIGTERM: no XDP program on the interface' no_xdp_program
+ok 'SIGTERM: no XDP program on the interface' no_program
 ok 'SIGTERM: no pins' in_s test ! -e /sys/fs/bpf/saker
 
 # --- --for ---------------------------------------------------------------------------------------
@@ -128,5 +128,5 @@ start_saker --for=2
 is '--for=2: serves' "$(hash_of "$url/compute?n=1000")" 0xa06ae7fd
 reap
 is '--for=2: ends by itself, status 0' $status 0
-ok '--for=2: no XDP program on the interface' no_xdp_program
+ok '--for=2: no XDP program on the interface' no_program
 finish

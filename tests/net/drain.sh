@@ -27,7 +27,7 @@ is 'the job that ran was answered' "$(jq -r .n < "$dir/long")" 100000000
 wait $askers
 is 'no client lost a request' "$?" 0
 adopt < "$dir/askers"
-ok 'nothing is attached any more' no_xdp_program
+ok 'nothing is attached any more' no_program
 is 'nothing is pinned any more' "$(in_s ls "$(pins)" 2>&1 | grep -c 'No such file')" 1
 
 start_saker --drain-s=300
@@ -46,6 +46,6 @@ is 'a second SIGTERM: it ends at once' "$?" 0
 reap
 is 'with status 0' "$status" 0
 ok 'and says so' grep -q 'asked again' "$dir/log"
-ok 'nothing is attached' no_xdp_program
+ok 'nothing is attached' no_program
 wait $long
 finish

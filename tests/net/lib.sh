@@ -38,6 +38,10 @@ client4=10.88.0.2 client6=fd88::2 client_mac=02:00:00:00:88:02
 port=8080
 # shellcheck disable=SC2034
 url=http://$server4:$port url6="http://[$server6]:$port"
+# The rung that is asked for where a script does not say (run.sh); and where its frames go.
+io=${IO:+--io=$IO} inlets=xsks_map
+# shellcheck disable=SC2034
+[ "$IO" != packet ] || inlets=frames_q
 client_cpu=0 server_cpu=0
 [ "$(nproc)" = 1 ] || server_cpu=1
 
@@ -279,16 +283,19 @@ tc_program() { # is a program of ours at tc ingress of server0, by tcx or clsact
 	in_s "$build/attached" server0
 }
 
+our_program() { # its id
+	if [ "$IO" = packet ]; then tc_program | cut -d' ' -f2; else xdp_program | jq .prog.id; fi
+}
+
 no_program() {
 	no_xdp_program && ! tc_program
 }
 
 # --- the responder --------------------------------------------------------------------
 
-# IO: the rung that it is asked for, where the arguments do not say; run.sh sets it.
 launch() { # ARGUMENTS...: start it, do not wait
 	# shellcheck disable=SC2086 # a word or none
-	spawn_s "$build/saker" -i server0 -p $port --io-cpu=$server_cpu ${IO:+--io=$IO} "$@" 2> "$dir/log"
+	spawn_s "$build/saker" -i server0 -p $port --io-cpu=$server_cpu $io "$@" 2> "$dir/log"
 	saker=$spawned
 }
 

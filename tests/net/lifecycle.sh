@@ -11,7 +11,7 @@ network 2
 nsenter --net="/run/netns/$client" ethtool -L client0 rx 1 tx 1
 in_s ethtool -L server0 rx 1 tx 1
 cp "$build/saker" "$dir/saker"
-spawn_s "$dir/saker" -i server0 -p $port --io-cpu=$server_cpu --stall-ms=200 2> "$dir/log"
+spawn_s "$dir/saker" -i server0 -p $port --io-cpu=$server_cpu $io --stall-ms=200 2> "$dir/log"
 saker=$spawned
 soon 20 ready_or_gone
 

@@ -242,7 +242,7 @@ is 'after a restart nobody is denied' "$(ctl list)" "$pins_name: nobody is denie
 is 'and nothing is limited' "$(ctl --json limits | jq '[.limits[]] | add')" 0
 
 # --- what a crash leaves ---------------------------------------------------------------------------
-link=$(in_s bpftool -j link show | jq ".[] | select(.prog_id == $(xdp_program | jq .prog.id)) | .id")
+link=$(in_s bpftool -j link show | jq ".[] | select(.prog_id == $(our_program)) | .id")
 in_s bpftool link pin id "$link" /sys/fs/bpf/kept
 kill -9 "$saker"
 wait "$saker" 2> /dev/null
@@ -270,16 +270,16 @@ stop_saker
 not_in_force() { [ "$(grep -c -- '--limit-.*, --allow and --deny are not in force' "$dir/log")" = "$1" ]; }
 start_saker --deny=10.99.0.0/16
 ok 'with the program: not a word' not_in_force 0
-link=$(in_s bpftool -j link show | jq ".[] | select(.prog_id == $(xdp_program | jq .prog.id)) | .id")
+link=$(in_s bpftool -j link show | jq ".[] | select(.prog_id == $(our_program)) | .id")
 in_s bpftool link detach id "$link" > "$dir/out" 2>&1
 ok 'it was taken off' soon 5 not_in_force 1
 stop_saker
 cc -D_GNU_SOURCE -shared -fPIC -o "$dir/hang.so" "$here/hang.c"
-printf 1 > "$dir/hang"
+printf 2 > "$dir/hang"
 spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -q -i server0 -p $port --io-cpu=$server_cpu \
 	--deny=$other4 2> "$dir/log"
 saker=$spawned
-ok 'no XDP rung works: with -q too' soon 10 not_in_force 1
+ok 'no rung that sees frames works: with -q too' soon 10 not_in_force 1
 served 'who was to be denied is served' $other4 "$url"
 stop_saker
 finish

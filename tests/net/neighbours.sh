@@ -21,7 +21,7 @@ client_tx() { # on|off
 }
 
 settings > "$dir/before"
-for rung in xdp-native xdp-generic; do
+for rung in xdp-native xdp-generic packet; do
 	start_saker --io=$rung
 
 	# --- a peer that leaves its checksums to a card: there is none ---------------------------

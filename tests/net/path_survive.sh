@@ -16,7 +16,7 @@ cookies() {
 	in_s sysctl -n net.ipv4.tcp_syncookies
 }
 launch_copy() {
-	spawn_s "$dir/saker" -i server0 -p $port --io-cpu=$server_cpu --steer=path --stall-ms=200 2> "$dir/log"
+	spawn_s "$dir/saker" -i server0 -p $port --io-cpu=$server_cpu $io --steer=path --stall-ms=200 2> "$dir/log"
 	saker=$spawned
 	soon 20 ready_or_gone
 }

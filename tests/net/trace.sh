@@ -239,7 +239,11 @@ else
 	sleep 0.5
 	end_trace
 	least 'two I/O threads: the first has put frames' "$(tail_of 0)" 1000
-	least 'and the second' "$(tail_of 1)" 1000
+	if [ "$IO" = packet ]; then
+		skip 'a veth says queue 0 of all frames, but to XDP in the driver' 'and the second'
+	else
+		least 'and the second' "$(tail_of 1)" 1000
+	fi
 	is 'every frame of both is in the file' "$(frames)" $(($(moved) - began))
 	is 'and every request, and every answer' "$(frames 'http.request') $(frames 'http.response')" '16 16'
 	stop_saker

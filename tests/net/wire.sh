@@ -19,7 +19,7 @@ ip -n "$client" link set dev client0 multicast off arp off
 # Whatever was offloaded would be undone or joined on the way to the tester.
 nsenter --net="/run/netns/$client" ethtool -K client0 rx off tso off gso off gro off > /dev/null
 nsenter --net="/run/netns/$server" ethtool -K server0 tx off rx off tso off gso off gro off > /dev/null
-start_saker --io=xdp-native
+start_saker --io="${IO:-xdp-native}"
 
 # The map is pinned in the holder's mount namespace.
 device=veth:client0,port=$port
