@@ -19,7 +19,7 @@
 #   B=stats            what recording costs, and a reader 10 times a second
 #   B=crowd            a request on one connection and on 10,000, in time and cache misses
 #   B=load             saker-load's figures beside those of wrk2, httperf and h2load (root)
-#   B=steer            what the XDP program takes for a frame (root)
+#   B=steer            what the XDP program and the tc program take for a frame (root)
 #   B=hostile          p99 under a SYN flood, a request among 10,000 connections (root)
 #   B=loss             beside nginx behind a network that loses and reorders (root)
 # make lab E=seed      run an experiment of experiments/ on a veth, make its report (root);
@@ -290,7 +290,7 @@ $B/bench_%: tests/bench/bench_%.c $(pure-o) Makefile
 
 $B/bench_crew: $B/crew.o $B/cpu.o
 
-$B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $(wildcard tests/bpf/*.h) Makefile
+$B/bench_steer: tests/bench/bench_steer.c $B/steer.skel.h $B/steer_tc.skel.h $(wildcard tests/bpf/*.h) Makefile
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) -iquote tests/bpf $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
 
