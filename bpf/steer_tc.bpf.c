@@ -4,7 +4,9 @@
  *
  * Place    tc ingress of the interface, for kernels without AF_XDP; ring buffers behind it.
  * Model    judge.h, as in XDP, and the same maps but for the one that frames leave by.
- *          It stands behind packet sockets: tcpdump sees what the responder gets.
+ *          It stands behind packet sockets: tcpdump sees what the responder gets. What is
+ *          consumed is SHOT, not STOLEN, which a tcx link takes for "go on"; so whoever
+ *          watches drops (dropwatch) sees all frames of ours.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

@@ -315,7 +315,7 @@ struct mode {
 	X(xdp_pass_unready, "passed: responder not ready") \
 	X(xdp_pass_stalled, "passed: responder's heartbeat is stale") \
 	X(xdp_pass_kernel, "passed: connection of the kernel's socket") \
-	X(xdp_pass_queue, "passed: no socket for this RX queue") \
+	X(xdp_pass_queue, "passed: no socket (--io=packet: no ring) for this RX queue") \
 	/* with --steer=path, in the order of that judgement (bpf/path.h) */ \
 	X(xdp_pass_syn, "passed: SYN, which the kernel answers with a cookie (--steer=path)") \
 	X(xdp_pass_odd, "passed: IPv4 options, IPv6 extension headers or a fragment, of no " \
