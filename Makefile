@@ -9,6 +9,8 @@
 #   check-bpf          the XDP and the tc program against fixtures (root)
 #   check-net          real XDP on veth, real clients (root); NET_TESTS="..." for some
 #   check-net-san      check-net's core again with the sanitized responder (root)
+#   check-packaging    both architectures' packages and image, installed and run (root;
+#                      minutes, downloads Debian roots; not part of check)
 #   check-arm64        cross-build of the pure middle, its tests under qemu-user
 # make bench           ratios against nginx on the same veth and cores (root)
 #   B=crew             what it takes to have a compute core do a job, and to wake one
@@ -31,6 +33,7 @@
 # make check-roots     the README's two commands in clean Debian roots (root); RELEASE=trixie for one
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
 # make transcripts     docs/transcripts: what bpftool and saker-stat print (root)
+# make deb             Debian packages into build/deb-amd64; ARCH=arm64 for the Pi's
 # make install         PREFIX=/usr/local DESTDIR=
 # make format          clang-format over the tree
 # make clean           remove build/
@@ -376,6 +379,9 @@ check-net-san:
 check-arm64:
 	$Qtests/arm64.sh
 
+check-packaging:
+	$Qtests/packaging.sh $B all
+
 layers:
 	$Qtests/layers.sh tests/layers.txt userspace/*.[ch]
 
@@ -413,9 +419,11 @@ nightly: check coverage
 	$QFULL=1 tests/net/run.sh $B
 	$QFOR=600 tests/net/run.sh $B soak
 	$Qtests/roots.sh
+	$Q$(MAKE) --no-print-directory check-packaging
 
 check-roots:
 	$Qtests/roots.sh
+
 
 soak: all
 	$QFOR=$(or $(FOR),600) SEED=$(SEED) tests/net/run.sh $B soak
@@ -448,6 +456,9 @@ mca:
 transcripts: all
 	$Qtests/net/transcripts.sh $B docs/transcripts
 
+deb:
+	$Qpackaging/make-deb $(or $(arch),$(shell dpkg --print-architecture)) build/deb-$(or $(arch),$(shell dpkg --print-architecture))
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/man/man1 \
@@ -475,7 +486,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)
