@@ -34,6 +34,7 @@
 # make nightly         check, each fuzzer for a minute, and what is too slow for check (root)
 # make transcripts     docs/transcripts: what bpftool and saker-stat print (root)
 # make deb             Debian packages into build/deb-amd64; ARCH=arm64 for the Pi's
+# make image           an OCI image, build/image/saker.tar, for amd64 and arm64
 # make install         PREFIX=/usr/local DESTDIR=
 # make format          clang-format over the tree
 # make clean           remove build/
@@ -176,6 +177,16 @@ $B/saker-stat: $(stat-parts:%=$B/%.o) $B/stats.o $B/table.o $B/metrics.o $B/trac
 $B/saker-ctl: $(ctl-parts:%=$B/%.o) $B/stats.o $B/prefix.o $B/attached.o $B/attached_tc.o $B/settings.o
 	$(call say,LD,$@)
 	$Q$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS)
+
+# The three of them in one, for an image, which has the C library once then.
+$B/saker-many: packaging/image/many.c $(pure-o) $(edge-o) \
+               $(sort $(stat-parts:%=$B/%.o) $(ctl-parts:%=$B/%.o)) Makefile
+	$(call say,LD,$@)
+	$Q$(foreach x,saker-stat saker-ctl,$(CROSS_COMPILE)objcopy --redefine-sym main=$(subst -,_,$x)_main \
+		--redefine-sym argp_program_version=$(subst -,_,$x)_version --localize-symbol=base_panic $B/$x.o $B/$x.many.o &&) \
+		$(CROSS_COMPILE)objcopy --redefine-sym main=saker_main $B/main.o $B/main.many.o
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(patsubst $B/main.o,$B/main.many.o, \
+		$(patsubst $B/saker-%.o,$B/saker-%.many.o,$(filter %.o,$^))) $(BPF_LIBS) $(CURSES) -lm
 
 $B/saker-load: $(load-parts:%=$B/%.o) $(pure-o)
 	$(call say,LD,$@)
@@ -424,7 +435,6 @@ nightly: check coverage
 check-roots:
 	$Qtests/roots.sh
 
-
 soak: all
 	$QFOR=$(or $(FOR),600) SEED=$(SEED) tests/net/run.sh $B soak
 
@@ -459,6 +469,14 @@ transcripts: all
 deb:
 	$Qpackaging/make-deb $(or $(arch),$(shell dpkg --print-architecture)) build/deb-$(or $(arch),$(shell dpkg --print-architecture))
 
+# By makes of their own: each has its sysroot and its folder.
+many-amd64 := build/$(if $(filter x86_64%,$(shell gcc -dumpmachine)),host,x86_64-linux-gnu)-static/saker-many
+many-arm64 := build/$(if $(filter aarch64%,$(shell gcc -dumpmachine)),host,aarch64-linux-gnu)-static/saker-many
+image:
+	$Q$(foreach a,amd64 arm64,$(MAKE) --no-print-directory ARCH=$a STATIC=1 $(many-$a) &&) mkdir -p build/image
+	$Qpackaging/make-image --version=$(VERSION) --time=$(shell git log -1 --format=%ct) --out=build/image/saker.tar \
+		amd64=$(many-amd64) arm64=$(many-arm64) && ls -l build/image/saker.tar
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/man/man1 \
@@ -486,7 +504,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging image install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)
