@@ -84,6 +84,8 @@ as_root net by_script tests/net/run.sh "$build" 3>&1
 tally_title check-net-san
 as_root net-san by_script tests/net/run.sh "$san" core 3>&1
 
+tally_part packaging tests/packaging.sh "$build" quick
+
 tally_part check-arm64 tests/arm64.sh "$build-arm64"
 
 echo
