@@ -11,7 +11,9 @@
 #   check-net-san      check-net's core again with the sanitized responder (root)
 #   check-packaging    both architectures' packages and image, installed and run (root;
 #                      minutes, downloads Debian roots; not part of check)
-#   check-arm64        cross-build of the pure middle, its tests under qemu-user
+#   check-arm64        everything built for arm64; what is logic alone runs under qemu-user
+#   check-board        an emulated board with 16 KiB pages runs the network tests (not part
+#                      of check but for its first part); BOARD_PARTS="..." for some
 # make bench           ratios against nginx on the same veth and cores (root)
 #   B=crew             what it takes to have a compute core do a job, and to wake one
 #   B=json             ns and heap bytes of reading JSON bodies
@@ -393,6 +395,17 @@ check-arm64:
 check-packaging:
 	$Qtests/packaging.sh $B all
 
+check-board:
+	$Qtests/board.sh build/aarch64-linux-gnu $(BOARD_PARTS)
+
+# What an emulated board runs, which has no compiler.
+board-tests: $B/wire $B/impair $B/mixed $B/flood_tcp $B/storm $B/pass.bpf.o $B/drop.bpf.o \
+             $B/attached $(bpf-tests) $(edge) $B/test_pages
+
+$B/test_pages: tests/board/test_pages.c Makefile | $B
+	$(call say,CC,$<)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BPF_LIBS)
+
 layers:
 	$Qtests/layers.sh tests/layers.txt userspace/*.[ch]
 
@@ -504,7 +517,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging image install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 board-tests check-board layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging image install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)

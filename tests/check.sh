@@ -87,6 +87,12 @@ as_root net-san by_script tests/net/run.sh "$san" core 3>&1
 tally_part packaging tests/packaging.sh "$build" quick
 
 tally_part check-arm64 tests/arm64.sh "$build-arm64"
+if [ -n "$CI$FULL" ]; then
+	tally_part check-board tests/board.sh "$build-arm64" short
+else
+	tally_title check-board
+	tally_skip board 'under CI or FULL=1 only; make check-board runs all of it'
+fi
 
 echo
 tally_close

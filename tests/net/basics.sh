@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Usage: basics.sh BUILD_DIR
-# What a newcomer does with curl, over AF_XDP.
+# What a newcomer does with curl, over AF_XDP; IO: over another rung.
 # shellcheck source=tests/net/lib.sh
 . "${0%/*}/lib.sh"
 network

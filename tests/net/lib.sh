@@ -221,10 +221,26 @@ network_up() {
 	soon 5 holder_sleeps || exit 1
 }
 
+# Interfaces of this machine that are wired to each other: NICS='eth0 eth1'. From the
+# namespaces of the test before they come back by themselves, under the names of here.
+nics_up() {
+	for one in server0 client0; do
+		[ -e "/sys/class/net/${NICS%% *}" ] && ip link set "${NICS%% *}" name $one
+		NICS=${NICS#* }
+		soon 10 test -e /sys/class/net/$one || exit 1
+	done
+	ip link set server0 netns "$server" && ip link set client0 netns "$client" || exit 1
+}
+
 network() { # [QUEUES]
 	for one in "$client" "$server"; do
 		ip netns add "$one" || exit 1
 	done
+	if [ -n "$NICS" ]; then
+		nics_up
+		network_up
+		return
+	fi
 	ip link add server0 netns "$server" numrxqueues "${1:-1}" numtxqueues "${1:-1}" type veth \
 		peer name client0 netns "$client" numrxqueues "${1:-1}" numtxqueues "${1:-1}" || exit 1
 	network_up
