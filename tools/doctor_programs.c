@@ -71,6 +71,9 @@ static void ask_tcx(const struct host *h, struct programs *p)
 	if (bpf_prog_query((int)if_nametoindex(h->iface), TCX_INGRESS, 0, &flags, ids, &count)) {
 		if (errno == EPERM || errno == EACCES)
 			snprintf(p->why, sizeof p->why, "only root may ask for programs");
+		else if (errno != EINVAL)
+			snprintf(p->why, sizeof p->why, "cannot ask for programs: %s",
+				 strerror(errno));
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {

@@ -11,7 +11,7 @@
 
 #include "doctor.h"
 
-enum { PROGRAMS_TCX = 16 };
+enum { PROGRAMS_TCX = 64 }; /* as many as a hook takes: BPF_MPROG_MAX */
 
 struct program {
 	char hook[24];

@@ -101,4 +101,13 @@ in_s rm -r "$maps"
 is 'a setting that was left' "$(in_s sysctl -n net.ipv4.tcp_syncookies)" 2
 mended leftovers 'warn a setting that a saker changed, which is gone: tcp_syncookies@*'
 is 'a setting that was left: given back' "$(in_s sysctl -n net.ipv4.tcp_syncookies)" 1
+
+# Another way in: its program is ours too.
+start_saker --io=packet
+like 'packet: tc-programs: it is ours' "$(doctor tc-programs)" 'ok *'
+like 'packet: xdp-program: nothing' "$(doctor xdp-program)" 'ok *'
+like 'packet: leftovers: saker runs' "$(doctor leftovers)" 'ok *; saker runs'
+like 'packet: offloads: it has turned GRO off' "$(doctor offloads)" 'ok * (GRO off, *'
+stop_saker
+like 'packet: leftovers: none after its end' "$(doctor leftovers)" 'ok *'
 finish
