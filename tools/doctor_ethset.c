@@ -173,47 +173,55 @@ static bool bit(const uint32_t *set, unsigned i)
 	return set[i / 32] >> i % 32 & 1;
 }
 
+/* The kernel's structs end in arrays: each with room behind it. */
+#define WITH_ROOM(type, bytes) \
+	union { \
+		struct type head; \
+		uint8_t room[sizeof(struct type) + (bytes)]; \
+	}
+
 static int read_names(struct features *f, const char *iface)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t length;
-	} sets = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES } };
-	static struct {
-		struct ethtool_gstrings head;
-		uint8_t data[FEATURES * ETH_GSTRING_LEN];
-	} strings;
-	int error = ask(iface, &sets);
+	WITH_ROOM(ethtool_sset_info, sizeof(uint32_t)) set = { .room = { 0 } };
+	static WITH_ROOM(ethtool_gstrings, FEATURES * ETH_GSTRING_LEN) strings;
+	int error;
 
+	set.head.cmd = ETHTOOL_GSSET_INFO;
+	set.head.sset_mask = 1ull << ETH_SS_FEATURES;
+	error = ask(iface, &set);
 	if (error)
 		return error;
-	f->count = sets.info.sset_mask ? sets.length : 0;
+	f->count = set.head.sset_mask ? set.head.data[0] : 0;
 	if (f->count > FEATURES)
 		return -EOVERFLOW;
-	strings.head = (struct ethtool_gstrings){ ETHTOOL_GSTRINGS, ETH_SS_FEATURES, f->count };
+	strings.head.cmd = ETHTOOL_GSTRINGS;
+	strings.head.string_set = ETH_SS_FEATURES;
+	strings.head.len = f->count;
 	error = ask(iface, &strings);
 	for (unsigned i = 0; i < f->count && !error; i++)
 		snprintf(f->name[i], ETH_GSTRING_LEN, "%.*s", ETH_GSTRING_LEN - 1,
-			 (const char *)strings.data + i * ETH_GSTRING_LEN);
+			 (const char *)strings.head.data + i * ETH_GSTRING_LEN);
 	return error;
 }
 
 static int read_features(struct features *f, const char *iface)
 {
-	struct {
-		struct ethtool_gfeatures head;
-		struct ethtool_get_features_block block[BLOCKS];
-	} g = { .head = { ETHTOOL_GFEATURES, BLOCKS } };
+	WITH_ROOM(ethtool_gfeatures, BLOCKS * sizeof(struct ethtool_get_features_block))
+	g = { .room = { 0 } };
 	int error;
 
+	g.head.cmd = ETHTOOL_GFEATURES;
+	g.head.size = BLOCKS;
 	*f = (struct features){ 0 };
 	error = read_names(f, iface);
 	if (!error)
 		error = ask(iface, &g);
 	for (unsigned i = 0; i < BLOCKS && !error; i++) {
-		f->available[i] = g.block[i].available;
-		f->active[i] = g.block[i].active;
-		f->fixed[i] = g.block[i].never_changed | ~g.block[i].available;
+		const struct ethtool_get_features_block *block = &g.head.features[i];
+
+		f->available[i] = block->available;
+		f->active[i] = block->active;
+		f->fixed[i] = block->never_changed | ~block->available;
 	}
 	return error;
 }
@@ -251,10 +259,8 @@ static int read_feature(struct machine *m, const struct eth_name *n, char value[
 static int write_feature(struct machine *m, const struct eth_name *n, const char *value)
 {
 	static struct features f;
-	struct {
-		struct ethtool_sfeatures head;
-		struct ethtool_set_features_block block[BLOCKS];
-	} s = { .head = { ETHTOOL_SFEATURES, BLOCKS } };
+	WITH_ROOM(ethtool_sfeatures, BLOCKS * sizeof(struct ethtool_set_features_block))
+	s = { .room = { 0 } };
 	int error = read_features(&f, n->iface), i = error ? -1 : feature_of(&f, n->word);
 
 	if (!error && i < 0)
@@ -263,10 +269,11 @@ static int write_feature(struct machine *m, const struct eth_name *n, const char
 		return machine_error(m, -EOPNOTSUPP, "the driver has it fixed");
 	if (error)
 		return error;
+	s.head.cmd = ETHTOOL_SFEATURES;
 	s.head.size = (f.count + 31) / 32; /* the kernel wants its own number */
-	s.block[i / 32].valid = 1u << i % 32;
+	s.head.features[i / 32].valid = 1u << i % 32;
 	if (!strcmp(value, "on"))
-		s.block[i / 32].requested = 1u << i % 32;
+		s.head.features[i / 32].requested = 1u << i % 32;
 	return ask(n->iface, &s);
 }
 
