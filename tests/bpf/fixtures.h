@@ -138,6 +138,7 @@ static const struct fixture fixtures[] = {
 	{ "IPv6, a fragment of one", { EXT(44), .flags = ACK }, UP, ODD(options) },
 	{ "IPv6, first fragment", { EXT(44), .frag = 1, .flags = ACK }, UP, ODD(fragment) },
 	{ "IPv6, first fragment, options", { EXT(0, 44), .frag = 1 }, UP, ODD(fragment) },
+	{ "IPv6, first fragment, options behind", { EXT(44, 60), .frag = 1 }, UP, ODD(fragment) },
 	{ "IPv6, first fragment that ends behind the ports",
 	  { EXT(44), .frag = 1, .length_off = 8 - 24 }, UP, ODD(fragment) },
 	{ "options, not ready, SYN", { .flags = SYN, .ihl = 6 }, UNREADY, PASS(unready) },
