@@ -40,12 +40,23 @@ static uint64_t workers(const struct budget_shape *s)
 	return s->io_threads * pages(s, worker_footprint(&p));
 }
 
+/* Rung packet: a ring of the kernel's for each queue with a batch beside it, and frames
+ * under way for each thread (packet_memory.h). */
+static uint64_t packets(const struct budget_shape *s)
+{
+	uint64_t queue = pages(s, FRAMES_RING_BYTES) + 2 * s->page + BATCH_MAX * FRAME_SIZE;
+
+	return s->queues * queue + s->io_threads * PACKET_TX * (FRAME_SIZE + 128);
+}
+
 /* UMEM, and the four rings, which the kernel maps by whole pages. */
 static uint64_t frames(const struct budget_shape *s)
 {
 	static const uint32_t ring[] = { RING_FILL * 8, RING_COMP * 8, RING_RX * 16, RING_TX * 16 };
 	uint64_t one = pages(s, (uint64_t)RING_FRAMES * FRAME_SIZE);
 
+	if (s->packet)
+		return packets(s);
 	for (unsigned i = 0; i < array_size(ring); i++)
 		one += pages(s, ring[i] + BUDGET_RING_HEAD);
 	return s->queues * one;

@@ -33,6 +33,7 @@ struct budget_shape {
 	unsigned cache;
 	uint32_t max_body;
 	bool by_path; /* --steer=path */
+	bool packet;  /* --io=packet: less than AF_XDP; who does not say takes the most */
 };
 
 #define BUDGET_LIST(X) \

@@ -35,6 +35,7 @@ static struct budget_shape shape_of(const struct conf *c)
 		.cache = c->cache,
 		.max_body = c->max_body,
 		.by_path = c->steer == STEER_path,
+		.packet = c->io == CONF_IO_PACKET,
 	};
 }
 

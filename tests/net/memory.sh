@@ -86,5 +86,6 @@ full() { # SIZE_KB OPTIONS...
 }
 
 full 8192
+! "$build/saker" --help | grep -q packet || full 8192 --io=packet
 full 16384 --access-log="$dir/access" --cache=20000
 finish

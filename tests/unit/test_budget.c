@@ -50,6 +50,12 @@ static void adds_up(void)
 	is(part_of(s, BUDGET_frames), 0, "without AF_XDP there are no frames");
 	s.queues = 4;
 	is(part_of(s, BUDGET_frames), 4 * part[BUDGET_frames], "each queue has its own");
+	s.packet = true;
+	is(part_of(s, BUDGET_frames),
+	   4 * (FRAMES_RING_BYTES + 2 * 4096 + BATCH_MAX * FRAME_SIZE) +
+		   PACKET_TX * (FRAME_SIZE + 128),
+	   "on rung packet a ring and a batch for each, and what is under way");
+	s.packet = false;
 	s.log_lines = LOG_RECORDS;
 	is(part_of(s, BUDGET_log), LOG_RECORDS * sizeof(struct accesslog_record) + LOG_BATCH,
 	   "the log: its ring, and a batch");
