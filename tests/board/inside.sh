@@ -33,25 +33,26 @@ each() { # PROGRAMS...: each with a plan of its own
 bad=0
 case $2 in
 basic)
-	each test_pages test_ring_setup test_jail
+	each test_pages test_jail
 	net basics
 	IO=xdp-generic
 	net basics
 	;;
-logic) each test_probe_perf test_crew test_netev test_logger test_steer test_path ;;
-native) net http bad wire odd mtu ;;
+logic) each test_ring_setup test_probe_perf test_crew test_netev test_logger test_steer test_path \
+	test_steer_tc test_path_tc test_tc ;;
+native) net http wire mtu odd ;;
 generic)
 	IO=xdp-generic
-	net http wire mtu
+	net wire bad mtu
 	;;
 packet)
 	IO=packet
-	net basics http wire mtu
+	net basics wire mtu
 	;;
-rungs) net rungs link ;;
+rungs) net rungs ;;
 virtio)
 	NICS='eth0 eth1'
-	net basics rungs http
+	net basics rungs wire
 	;;
 small) timed small tests/board/small.sh "$build" ;;
 *)
