@@ -130,6 +130,6 @@ cp "$here/first" "$work/first/init"
 
 (cd "$work/first" && find . | cpio -o -H newc -R 0:0 --quiet) > "$dir/first.cpio" || exit 1
 rm -f "$dir/root.ext4"
-mke2fs -q -t ext4 -E root_owner=0:0 -O ^has_journal -d "$root" "$dir/root.ext4" 1G || exit 1
+mke2fs -q -t ext4 -E root_owner=0:0 -O ^has_journal -d "$root" "$dir/root.ext4" 1G > /dev/null || exit 1
 rm -f "$foreign_state"/archives/*.deb
 echo "$new" > "$dir/key"
