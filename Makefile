@@ -37,6 +37,7 @@
 # make transcripts     docs/transcripts: what bpftool and saker-stat print (root)
 # make deb             Debian packages into build/deb-amd64; ARCH=arm64 for the Pi's
 # make image           an OCI image, build/image/saker.tar, for amd64 and arm64
+# make sizes           docs/sizes.md: programs, packages and image, as they are now
 # make install         PREFIX=/usr/local DESTDIR=
 # make format          clang-format over the tree
 # make clean           remove build/
@@ -490,6 +491,9 @@ image:
 	$Qpackaging/make-image --version=$(VERSION) --time=$(shell git log -1 --format=%ct) --out=build/image/saker.tar \
 		amd64=$(many-amd64) arm64=$(many-arm64) && ls -l build/image/saker.tar
 
+sizes:
+	$Qpackaging/make-sizes > docs/sizes.md.new && mv docs/sizes.md.new docs/sizes.md
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/lib/systemd/system \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/man/man1 \
@@ -517,7 +521,7 @@ help:
 clean:
 	$Qrm -rf build
 
-.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 board-tests check-board layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging image install format help clean
+.PHONY: all links check check-pure check-san check-bpf check-net check-net-san check-arm64 board-tests check-board layers pure fuzz coverage check-roots nightly soak demo run bench lab mca transcripts deb check-packaging image sizes install format help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $B/*.d)

@@ -71,6 +71,7 @@ contain() { # CAPABILITIES ARGUMENTS...
 	saker=$!
 	spawned_all="$spawned_all $saker"
 	soon 20 ready_or_gone
+	is_ready || note < "$dir/log"
 }
 
 inside() { # COMMAND...
@@ -146,11 +147,14 @@ ends_at_once() {
 	soon 8 gone "$saker" # after CHILD_END_MS, 2 s
 }
 
+# In this shell, not in a substitution: it is the parent, and takes note of the end.
 contain "$caps"
-ok 'with KILL it ends a worker that stands still' ends_at_once
+ends_at_once
+is 'with KILL it ends a worker that stands still' $? 0
 end
 without KILL
-ok 'without KILL it cannot' not ends_at_once
+ends_at_once
+is 'without KILL it cannot' $? 1
 crun --root "$dir/crun" kill "$id" KILL
 reap
 finish
