@@ -67,9 +67,12 @@ wait $steady
 is 'one connection lived through all that' "$?" 0
 note < "$dir/steady"
 
+# Clients learn it in their own time, which is no matter of ours: half a minute.
 ip -n "$server" link set server0 address 02:00:00:00:88:99
+ip -n "$client" neigh flush dev client0
 ok 'another MAC: over frames' soon 5 over_frames
 ip -n "$server" link set server0 address $server_mac
+ip -n "$client" neigh flush dev client0
 ok 'and back: over frames' soon 5 over_frames
 
 rung_is() { # RUNG
