@@ -32,7 +32,7 @@ done
 
 # The Pi 5's core, and a page of its kernel's size where this QEMU knows how.
 run='qemu-aarch64 -cpu cortex-a76 -L build/sysroot-arm64'
-if $run -p 16384 "$build/saker" --version > /dev/null 2>&1; then
+if warning=$($run -p 16384 "$build/saker" --version 2>&1 > /dev/null) && [ -z "$warning" ]; then
 	run="$run -p 16384"
 fi
 RUN=$run exec tests/pure.sh "$build"

@@ -184,8 +184,10 @@ static void cards(void)
 {
 	struct machine real = { .root = "" };
 	struct wish wish = { "ethtool -K lo tx", "on" }, all[WISHES];
+	int error = apply_read(&real, "ethtool -K lo gro", value);
 
-	if (apply_read(&real, "ethtool -K lo gro", value) == -ENOSYS) {
+	/* QEMU 7 and QEMU 10 in their words; no socket of a kernel says either. */
+	if (error == -ENOSYS || error == -ENOTTY) {
 		skip("what lo has", "an emulator of a processor, without SIOCETHTOOL");
 		return;
 	}
