@@ -238,8 +238,8 @@ int child_reap(pid_t pid, unsigned ms)
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		if (cpu_now_ns() > end_ns)
-			kill(pid, SIGKILL);
+		if (cpu_now_ns() > end_ns && kill(pid, SIGKILL) && errno == EPERM)
+			return CHILD_LEFT;
 		nanosleep(&pause, NULL);
 	}
 	return status;
@@ -259,7 +259,9 @@ int child_end(struct child *c, unsigned ms)
 
 const char *child_status_text(char text[CHILD_TEXT], int status)
 {
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+	if (status == CHILD_LEFT)
+		snprintf(text, CHILD_TEXT, "it stands still, and may not be killed: CAP_KILL");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
 		snprintf(text, CHILD_TEXT,
 			 "a system call that it may not make: journalctl -k -g type=1326");
 	else if (WIFSIGNALED(status))

@@ -45,11 +45,16 @@ void child_steady(struct child *c);
 void child_mtu(struct child *c, unsigned mtu);
 void child_drain(struct child *c);
 
+/* No status of waitpid's: it is there still, and we have no CAP_KILL. In a container it ends
+ * with us. */
+enum { CHILD_LEFT = -1 };
+
 /* Close the talk: it stops, joins its threads and exits; killed after ms. Reaped; what
- * waitpid said of it, 0 if there was none. */
+ * waitpid said of it, 0 if there was none, or CHILD_LEFT. */
 int child_end(struct child *c, unsigned ms);
 
-/* Wait for the end of a process of ours; killed after ms. What waitpid said of it. */
+/* Wait for the end of a process of ours; killed after ms. What waitpid said of it, or
+ * CHILD_LEFT. */
 int child_reap(pid_t pid, unsigned ms);
 
 /* Has it exited? Then it is reaped, and *status is what waitpid says. */
