@@ -40,14 +40,14 @@ basic)
 	;;
 logic) each test_ring_setup test_probe_perf test_crew test_netev test_logger test_steer test_path \
 	test_steer_tc test_path_tc test_tc ;;
-native) net http wire mtu odd ;;
+native) net http wire odd ;;
 generic)
 	IO=xdp-generic
-	net wire bad mtu
+	net wire bad
 	;;
 packet)
 	IO=packet
-	net basics wire mtu
+	net basics wire
 	;;
 rungs) net rungs ;;
 virtio)

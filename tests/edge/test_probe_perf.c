@@ -60,8 +60,8 @@ int main(void)
 	is(-perf_add(&t, 1, &task_clock), 0, "the clock");
 	is(t.groups, 2, "alone");
 
-	uint64_t from = cpu_ns();
 	ok(perf_read(&t), "a first look");
+	uint64_t from = cpu_ns(); /* what the look takes is before it */
 	double first = t.sum[1], before = t.sum[3], minors = t.sum[0];
 	touch_pages();
 	while (cpu_ns() - from < 20 * NS_PER_MS)
