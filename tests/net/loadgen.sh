@@ -163,7 +163,7 @@ is 'wrong hashes end a search: no rate, and status 1' \
 like 'wrong hashes end a search: and it says at which rate' "$(got .invalid)" '*wrong hashes at * ended the search*'
 strange right --find-max='p50<5s' -r 50 --max-rate=100
 is 'a search that reaches --max-rate says so' "$(got '.find_max | [.rate, .max_rate_reached]')" '[100,true]'
-strange right -r 200000 -c 1 --timeout=0.3
+strange right -r 200000 -c 1 -d 2 --timeout=1
 is 'more than a connection carries: invalid, and no failure of the server' \
 	"$status $(got '[.ok > 0, .errors, .timeouts, .resets, .wrong, .ok + .unsent == .requests]')" \
 	'3 [true,0,0,0,0,true]'
