@@ -45,10 +45,10 @@ by_script() { # COMMAND...
 	}
 	/^status [0-9]+$/ { status = $2; next }
 	{ print }
-	/^(not )?ok [0-9]+ - [a-z0-9_]+: / {
+	/^(not )?ok [0-9]+ - [a-z0-9_]+(:[a-z]+)?: / { # basics: ..., or basics:packet: ...
 		name = $0
 		sub(/^[^-]*- /, "", name)
-		sub(/:.*/, "", name)
+		sub(/: .*/, "", name)
 		if (name != script)
 			tell()
 		script = name
