@@ -345,10 +345,10 @@ $B/flood_tcp: tests/net/flood_tcp.c Makefile | $B
 	$(call say,CC,$<)
 	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
-# What the tests ask of an interface.
-$B/attached: tests/net/attached.c $B/attached_tc.o Makefile | $B
+# What the tests ask of an interface. From its sources: the objects may be sanitized.
+$B/attached: tests/net/attached.c userspace/attached_tc.c Makefile | $B
 	$(call say,CC,$<)
-	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(BPF_LIBS)
+	$Q$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(BPF_LIBS)
 
 # saker-doctor --fix without its checks.
 $B/doctor_set: tests/net/doctor_set.c $(patsubst %,$B/doctor_%.o,fix undo deed boot state apply file value ethset ethtext partition tasks cpus) \
