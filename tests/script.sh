@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # script.sh - a test that runs one program and looks at what it said; TAP
 #
-# Place    conf.sh, load_options.sh and probe/probe.sh source it.
+# Place    conf.sh, load_options.sh, doctor/ and probe/probe.sh source it.
 # $dir     goes with the script; a program's stdout and stderr are in out and err.
 
 dir=$(mktemp -d) || exit 1
@@ -21,4 +21,13 @@ result() { # 0|1 NAME
 		echo "not ok $count - $2"
 		cut -c1-300 "$dir/out" "$dir/err" | sed 's/^/#   /'
 	fi
+}
+
+# What --help, in $dir/out, lists: it is more than so many options, and the manual has each.
+manual_has_options() { # PAGE LEAST
+	lacking=$(sed -n 's/^ .* --\([a-z-]*\).*/\1/p' "$dir/out" | while read -r option; do
+		grep -qE "Fl -$option( |\$)" "$1" || echo "$option"
+	done)
+	[ "$(grep -c -- ' --' "$dir/out")" -gt "$2" ] && [ -z "$lacking" ]
+	result $? "the manual has each option${lacking:+, but $lacking}"
 }

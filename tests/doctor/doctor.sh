@@ -365,11 +365,7 @@ fi
 
 man=$here/../../docs/saker-doctor.8
 run --help
-missing=$(sed -n 's/^ .* --\([a-z-]*\).*/\1/p' "$dir/out" | while read -r option; do
-	grep -qE "Fl -$option( |\$)" "$man" || echo "$option"
-done)
-[ "$(grep -c -- ' --' "$dir/out")" -gt 6 ] && [ -z "$missing" ]
-result $? "the manual has each option${missing:+, but $missing}"
+manual_has_options "$man" 6
 run --list
 missing=$(cut -d' ' -f1 "$dir/out" | while read -r name; do
 	grep -qE "^\.It (Sy .*, )?Sy $name( |,|\$)" "$man" || echo "$name"

@@ -14,19 +14,22 @@ serves_on() { # NAME RUNG
 	is "$1: by $2" "$(hash_of "$url/compute?n=1000") $(grep -c "^saker: ready.* rung $2," "$dir/log")" '0xa06ae7fd 1'
 }
 
+# Not until it is ready: that takes it an attempt or two.
+start_hanging() { # HOW, as hang.c takes it
+	printf '%s' "$1" > "$dir/hang"
+	spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
+	saker=$spawned
+}
+
 # --- bind succeeds, and nothing is ever sent ---------------------------------------------
-printf 1 > "$dir/hang"
-spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
-saker=$spawned
+start_hanging 1
 serves_on 'a driver that does not send' packet
 is 'a driver that does not send: each attempt is named' \
 	"$(grep -c 'server0: a test frame was not sent within' "$dir/log")" 2
 ok 'a driver that does not send: no program is left in the way' no_xdp_program
 is 'a driver that does not send: the mode says so' "$(mode rung) $(mode tx)" 'packet proven'
 stop_saker
-printf 2 > "$dir/hang"
-spawn_s env LD_PRELOAD="$dir/hang.so" HANG="$dir/hang" "$build/saker" -i server0 -p $port 2> "$dir/log"
-saker=$spawned
+start_hanging 2
 serves_on 'a driver that sends nothing at all' socket
 is 'a driver that sends nothing at all: each attempt is named' \
 	"$(grep -c 'server0: a test frame was not sent within' "$dir/log")" 3

@@ -256,11 +256,7 @@ says 1 "--out=$dir/no/where: No such file" 'a file that cannot be written is ref
 
 man=$here/../../docs/saker-probe.8
 run --help
-missing=$(sed -n 's/^ .* --\([a-z-]*\).*/\1/p' "$dir/out" | while read -r option; do
-	grep -qE "Fl -$option( |\$)" "$man" || echo "$option"
-done)
-[ "$(grep -c -- ' --' "$dir/out")" -gt 15 ] && [ -z "$missing" ]
-result $? "the manual has each option${missing:+, but $missing}"
+manual_has_options "$man" 15
 missing=$({
 	"$probe" --root="$here/pi5" --list
 	"$probe" --list --pid=$$
